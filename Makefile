@@ -1,0 +1,95 @@
+# The verbs that people and the continuous checks use. Each makes what it needs first; only Python (3.10 or newer)
+# and Rust have to be there.
+#
+#   setup     .venv with the tools, and the extension built into it
+#   demo      an agent and a client talk, live in the terminal
+#   test      Rust and Python tests
+#   lint      formatting, lints, types, generated files
+#   gen       write the generated files anew from schema/
+#   interop   against peers written with other SDKs
+#   compat    JSON conformance and drop-in checks; reads outside data, see ACP_SHARED
+#   bench     speed and memory beside others, with the floors that have to hold
+#   docs      reference tables and links
+#   pythons   the tests on every Python found on this machine
+
+PYTHON ?= python3
+# Where outside data lies that is not this project's to distribute (JSONTestSuite and others).
+ACP_SHARED ?= $(abspath ../shared)
+# The profile of the extension: `dev` compiles faster and runs slower.
+PROFILE ?= release
+
+VENV := .venv
+PEER_VENV := .venv-peer
+PY := $(VENV)/bin/python
+CARGO ?= cargo
+PEER := agent-client-protocol==0.12.1
+
+TOOLS_READY := $(VENV)/.tools-ready
+EXTENSION_READY := $(VENV)/.extension-ready
+PEER_READY := $(PEER_VENV)/.ready
+RUST_SOURCES := Cargo.toml $(wildcard Cargo.lock) \
+	$(shell find rust/acp-core rust/acp-python -name '*.rs' -not -path '*/target/*' -o -name Cargo.toml -not -path '*/target/*')
+
+# The extension crate asks an interpreter how it was built; without this, Cargo asks whichever comes first.
+export PYO3_PYTHON := $(CURDIR)/$(PY)
+export ACP_SHARED
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: help setup demo test lint gen interop compat bench docs pythons clean
+.DEFAULT_GOAL := help
+
+help:
+	@sed -n 's/^#   /  make /p' Makefile
+
+setup: $(EXTENSION_READY)
+
+$(TOOLS_READY): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "Python 3.10 or newer is needed: make PYTHON=...")'
+	@command -v $(CARGO) >/dev/null || { echo "Rust is needed (cargo)"; exit 1; }
+	test -x $(PY) || $(PYTHON) -m venv $(VENV)
+	$(PY) -m pip install --quiet --upgrade 'pip>=25.1'
+	$(PY) -m pip install --quiet --group dev
+	@# pyright runs on Node; where there is none, one comes as a package.
+	@command -v node >/dev/null || $(PY) -m pip install --quiet 'pyright[nodejs]'
+	@touch $@
+
+$(EXTENSION_READY): $(TOOLS_READY) $(RUST_SOURCES)
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(PY) -m maturin develop --quiet --profile $(PROFILE)
+	@touch $@
+
+$(PEER_READY): Makefile $(TOOLS_READY)
+	test -x $(PEER_VENV)/bin/python || $(PY) -m venv $(PEER_VENV)
+	$(PEER_VENV)/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
+	$(PEER_VENV)/bin/python -m pip install --quiet '$(PEER)' pytest pytest-benchmark pytest-timeout
+	@touch $@
+
+demo: setup
+	$(VENV)/bin/acp demo
+
+test: setup
+	$(CARGO) test --quiet --workspace --exclude acp-python
+	$(PY) -m pytest --quiet
+
+lint: setup
+	$(PY) -m tools.lint
+
+gen: $(TOOLS_READY)
+	$(PY) -m codegen
+
+interop:
+	@echo "interop: no peer of another SDK is wired in yet; nothing to run"
+
+compat: setup
+	$(PY) -m tools.jsontestsuite
+
+bench: setup $(PEER_READY)
+	$(PY) -m benches --peer $(PEER_VENV)/bin/python
+
+docs: gen
+	$(PY) -m tools.links
+
+pythons: $(TOOLS_READY)
+	$(PY) -m tools.pythons
+
+clean:
+	rm -rf $(VENV) $(PEER_VENV) .venv-3.* target

@@ -1,0 +1,46 @@
+"""An agent without any SDK: what it sends is encoded beforehand, so that a client is what is measured.
+
+A prompt whose text is a number gets so many updates, eight chunks and two tool updates in turn.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from benches import wire  # noqa: E402 (the path has to be set first)
+
+TEN = wire.FRAMES["chunk"] * 8 + wire.FRAMES["tool_update"] * 2
+TENS_PER_WRITE = 32
+
+
+def result(method: str) -> dict[str, object]:
+    if method == "initialize":
+        return {"protocolVersion": 1, "agentCapabilities": {}, "authMethods": []}
+    if method == "session/new":
+        return {"sessionId": wire.SESSION}
+    return {"stopReason": "end_turn"}
+
+
+def main() -> None:
+    out = sys.stdout.buffer
+    for line in sys.stdin.buffer:
+        message = json.loads(line)
+        method = message.get("method")
+        if method is None or "id" not in message:
+            continue
+        if method == "session/prompt":
+            left = int(message["params"]["prompt"][0]["text"]) // 10
+            while left:
+                now = min(left, TENS_PER_WRITE)
+                out.write(TEN * now)
+                left -= now
+        out.write(wire.frame({"jsonrpc": "2.0", "id": message["id"], "result": result(method)}))
+        out.flush()
+
+
+if __name__ == "__main__":
+    main()

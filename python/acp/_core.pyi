@@ -1,0 +1,198 @@
+"""The Rust core: protocol state of one connection, and the typed objects of the schema.
+
+Nothing here does I/O, reads a clock, starts a thread or logs. Bytes go in, events come out, bytes to send are taken.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar, Final, Literal, final
+
+from typing_extensions import Self
+
+__version__: Final[str]
+SCHEMA_HASH: Final[str]
+"""Digest of the facts in `schema/` that the tables were generated from; the generated Python modules carry the same one."""
+
+@final
+class UnsetType:
+    """Type of `UNSET`, the value of a three-state field that is absent (neither null nor a value)."""
+
+    def __bool__(self) -> Literal[False]: ...
+
+UNSET: Final[UnsetType]
+
+class ValidationError(ValueError):
+    """A value does not fit its type. `str()` names places and rules, never the value."""
+
+    def errors(self) -> list[dict[str, Any]]:
+        """One dict per fault: `loc` (tuple of member names and indices, map keys as `*`), `type`, `message`."""
+
+class LocalProtocolError(RuntimeError):
+    """This side used the connection in a way that the protocol does not allow; nothing was sent."""
+
+class Model:
+    """Base of every schema object: members are slots that the decoder fills directly."""
+
+    def __init__(self, /, **members: Any) -> None: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    __hash__: ClassVar[None]  # type: ignore[assignment]
+    def __iter__(self) -> Iterator[tuple[str, Any]]: ...
+    def __copy__(self) -> Self: ...
+    def __deepcopy__(self, memo: dict[int, Any] | None = None, /) -> Self: ...
+    @property
+    def model_fields_set(self) -> set[str]: ...
+    @property
+    def model_extra(self) -> dict[str, Any] | None: ...
+    @classmethod
+    def model_validate(cls, obj: Any, **options: Any) -> Self: ...
+    @classmethod
+    def model_validate_json(cls, json_data: str | bytes | bytearray, **options: Any) -> Self: ...
+    @classmethod
+    def model_construct(cls, _fields_set: set[str] | None = None, **values: Any) -> Self: ...
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self: ...
+    def model_dump(
+        self,
+        *,
+        mode: str = "python",
+        include: Any = None,
+        exclude: Any = None,
+        by_alias: bool | None = None,
+        exclude_unset: bool = False,
+        exclude_defaults: bool = False,
+        exclude_none: bool = False,
+        **options: Any,
+    ) -> dict[str, Any]: ...
+    def model_dump_json(
+        self,
+        *,
+        indent: int | None = None,
+        include: Any = None,
+        exclude: Any = None,
+        by_alias: bool | None = None,
+        exclude_unset: bool = False,
+        exclude_defaults: bool = False,
+        exclude_none: bool = False,
+        **options: Any,
+    ) -> str: ...
+
+def register(version: int, schema_hash: str, classes: Sequence[type[Model]]) -> None:
+    """Makes `classes` the objects of protocol `version`, in the order of the version's records.
+
+    Checks each slot (object member, writable, inside the instance) and that `schema_hash` is the core's own.
+    Raises ImportError when the generated modules and the extension were built from different facts.
+    """
+
+def decode(version: int, type_name: str, data: bytes | str, *, lax: bool = False) -> Any:
+    """Decodes JSON text as the schema type `type_name`. Raises ValidationError."""
+
+def encode(value: Any, *, version: int = 1, type_name: str | None = None) -> bytes:
+    """The compact JSON text of a schema object or of plain JSON data; with `type_name`, as a value of that type."""
+
+@final
+class RequestReceived:
+    """A request of the peer. It has to be answered exactly once, through its `token`."""
+
+    token: int
+    id: int | str | None
+    method: str
+    lane: str | None
+    """`params.sessionId`, or None."""
+    peer: Literal["counterpart", "successor"]
+    size: int
+    """Bytes of the frame's part."""
+    def params(self) -> Any:
+        """The params as the method's type; plain JSON data for a method that the schema does not know. Raises ValidationError."""
+    def raw_params(self) -> bytes | None:
+        """The JSON text of the params as received; None when absent."""
+
+@final
+class NotificationReceived:
+    """A notification of the peer."""
+
+    token: int | None
+    """Set inside a batch: `Connection.handled(token)` tells that the handler is done."""
+    method: str
+    lane: str | None
+    peer: Literal["counterpart", "successor"]
+    size: int
+    def params(self) -> Any: ...
+    def raw_params(self) -> bytes | None: ...
+
+@final
+class ResponseReceived:
+    """The answer to a request of ours."""
+
+    id: int
+    method: str
+    outcome: Literal["result", "error", "malformed"]
+    lane: str | None
+    """`result.sessionId`, or None."""
+    size: int
+    def result(self) -> Any:
+        """The result as the method's type. Raises ValidationError; only for the outcome `result`."""
+    def raw_result(self) -> bytes | None: ...
+    def error(self) -> tuple[int, str, Any]:
+        """Code, message and data (None when absent); only for the outcome `error`."""
+
+@final
+class RequestCancelled:
+    """The peer cancelled a request that is not answered yet."""
+
+    token: int
+    id: int | str | None
+
+@final
+class FrameRejected:
+    """A frame, or an entry of a batch, that is no message."""
+
+    reason: str
+    """parse, depth, size, utf8, envelope, duplicate, batch, response, id."""
+    answered: bool
+    size: int
+
+Event = RequestReceived | NotificationReceived | ResponseReceived | RequestCancelled | FrameRejected
+
+@final
+class Connection:
+    """All protocol state of one connection."""
+
+    def __init__(
+        self,
+        role: Literal["agent", "client"],
+        *,
+        version: int = 1,
+        batches: Literal["accept", "reject"] = "accept",
+        require_initialize: bool = False,
+        lax: bool = False,
+        max_message_bytes: int = 67108864,
+        max_batch_entries: int = 1024,
+    ) -> None: ...
+    def receive(self, data: bytes) -> list[Event]:
+        """Takes a chunk of a byte stream of newline-separated frames."""
+    def receive_frame(self, data: bytes) -> list[Event]:
+        """Takes one whole frame of a transport that keeps frames apart."""
+    def end_of_input(self) -> list[Event]:
+        """Tells that no more input comes; a last line without a newline is handled."""
+    def request(self, method: str, params: Any = None) -> int:
+        """Queues a request and returns its id. `params`: a schema object, plain JSON data (object or array), or None."""
+    def notify(self, method: str, params: Any = None) -> None: ...
+    def cancel(self, request_id: int) -> bool:
+        """Queues `$/cancel_request` for a pending request of ours, once. False when it is not pending or was cancelled before."""
+    def forget(self, request_id: int) -> bool:
+        """Gives up a pending request: its answer will be swallowed."""
+    def respond(self, token: int, result: Any) -> bool:
+        """Queues the answer of a request. False when it was answered before. Raises when `result` cannot be written; the request stays open."""
+    def respond_error(self, token: int, code: int, message: str, data: Any = ...) -> bool:
+        """Queues an error answer. `data` left out: no such member."""
+    def handled(self, token: int) -> None: ...
+    def take_output(self) -> bytes:
+        """The queued bytes: whole frames, each ending in a newline."""
+    @property
+    def output_size(self) -> int: ...
+    @property
+    def pending(self) -> list[tuple[int, str]]:
+        """Id and method of each request of ours that waits for its answer."""
+    @property
+    def in_flight(self) -> int:
+        """Requests of the peer that are not answered yet."""
+    @property
+    def initialized(self) -> bool: ...

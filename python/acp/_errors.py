@@ -1,0 +1,54 @@
+"""Exception to wire error, in one function.
+
+Owns what a peer gets to see of an exception. It sends nothing and knows no handler; nothing else in the package maps
+exceptions to codes.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from acp.exceptions import RequestError, ValidationError
+
+__all__ = ("NO_DATA", "WireError", "wire_error")
+
+NO_DATA: Any = object()
+"""Stands for an error object without the member `data`."""
+
+
+class WireError(NamedTuple):
+    """The members of a JSON-RPC error object."""
+
+    code: int
+    message: str
+    data: Any = NO_DATA
+
+
+def wire_error(
+    exc: BaseException, *, method: str, cancelled: bool = False, expose: bool = False
+) -> WireError:
+    """The error object that answers a request whose handling ended with `exc`.
+
+    Args:
+        exc: What ended the handling.
+        method: The request's method.
+        cancelled: Whether `exc` is a cancellation.
+        expose: Whether the text of an unexpected exception may be shown to the peer; otherwise only the name of its
+            type, because texts of exceptions carry values.
+    """
+    if cancelled:
+        exc = RequestError.request_cancelled()
+    elif isinstance(exc, NotImplementedError):
+        exc = RequestError.method_not_found(method)
+    if isinstance(exc, RequestError):
+        return WireError(exc.code, exc.message, NO_DATA if exc.data is None else exc.data)
+    if isinstance(exc, ValidationError):
+        return WireError(-32602, "Invalid params", [_fault(fault) for fault in exc.errors()])
+    data = {"type": type(exc).__name__}
+    if expose:
+        data["details"] = str(exc)
+    return WireError(-32603, "Internal error", data)
+
+
+def _fault(fault: dict[str, Any]) -> dict[str, Any]:
+    return {"loc": list(fault["loc"]), "type": fault["type"], "message": fault["message"]}

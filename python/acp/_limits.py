@@ -1,0 +1,48 @@
+"""The bounds of one connection.
+
+Owns numbers and their reasons. It enforces nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ("Limits",)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Bounds of one connection. Sizes are bytes, times are seconds; None as a time means without end."""
+
+    max_message_bytes: int = 64 * 1024 * 1024
+    """Longest frame that is read."""
+    max_batch_entries: int = 1024
+    """Most entries of one JSON-RPC batch."""
+    running_handlers: int = 1024
+    """Handlers that run at one time; further requests wait unstarted."""
+    waiting_messages: int = 1024
+    """Received messages not yet given to a handler, above which reading pauses."""
+    waiting_bytes: int = 8 * 1024 * 1024
+    """The same, as bytes of their frames."""
+    waiting_messages_hard: int = 65_536
+    """Reading goes on up to here while a request of ours is unanswered; beyond, the connection ends."""
+    waiting_bytes_hard: int = 64 * 1024 * 1024
+    """The same, as bytes of their frames."""
+    unsent_bytes: int = 1024 * 1024
+    """Output not yet taken by the transport, above which awaited sends wait."""
+    sends_per_turn: int = 64
+    """Sends in a row before the sender lets other tasks run."""
+    bytes_per_turn: int = 64 * 1024
+    """Output in a row before the sender lets other tasks run."""
+    steps_per_turn: int = 64
+    """Handlers started in a row before other tasks run."""
+    seconds_per_turn: float = 0.001
+    """Time in which handlers are started in a row before other tasks run."""
+    lane_patience: float | None = 10.0
+    """How long a notification handler may keep the answer behind it from a caller."""
+    write_stall: float | None = 30.0
+    """How long the peer may take no output before the connection ends."""
+    closing: float | None = 1.0
+    """How long running handlers may go on once the input has ended."""
+    draining: float | None = 5.0
+    """How long the last output may take."""

@@ -1,0 +1,63 @@
+"""The contract of a transport.
+
+Owns the abstract class that the connection layer sees. It knows no way to move bytes itself.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING
+
+from acp.exceptions import ConnectionClosed
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from typing_extensions import Self
+
+__all__ = ("Transport",)
+
+
+class Transport(ABC):
+    """Moves the bytes of one connection, in both directions at once.
+
+    One task receives and one sends; closing may happen from any. A transport raises `anyio.BrokenResourceError` when
+    the other end is gone or reading fails, `anyio.ClosedResourceError` when it is used after `close()`.
+    """
+
+    async def open(self) -> None:
+        """Takes hold of what the transport needs. Opening it again does nothing."""
+        return
+
+    @abstractmethod
+    async def receive(self) -> bytes:
+        """The next bytes, as many as there are, waiting for the first. Empty at the end of input, and from then on."""
+
+    @abstractmethod
+    async def send(self, data: bytes | memoryview) -> None:
+        """Sends all of `data`, waiting as long as the other end takes nothing."""
+
+    def send_nowait(self, data: bytes | memoryview) -> int:
+        """Sends what can go at once, and returns the number of bytes sent; 0 when nothing can."""
+        del data
+        return 0
+
+    @abstractmethod
+    async def close(self) -> None:
+        """Gives back everything that the transport holds. Closing it again does nothing."""
+
+    def closed_error(self) -> ConnectionClosed:
+        """What callers get whose answer can no longer come."""
+        return ConnectionClosed()
+
+    async def __aenter__(self) -> Self:
+        await self.open()
+        return self
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.close()

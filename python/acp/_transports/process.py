@@ -1,0 +1,219 @@
+"""A child process as a transport: its standard input and output.
+
+Owns the child from start to reaping, with its process group, and the pipes. It knows no message.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from anyio import move_on_after
+
+from acp._transports.base import Transport
+from acp._transports.descriptors import DescriptorTransport
+from acp._transports.environment import default_environment
+from acp._transports.stderr import StderrPipe
+from acp._transports.threads import ThreadTransport
+from acp.exceptions import ConnectionClosed
+
+if TYPE_CHECKING:
+    from asyncio.subprocess import Process
+    from pathlib import Path
+
+__all__ = ("ProcessTransport", "process_transport")
+
+_EXIT_NOTICE = 0.5
+"""Seconds between the end of a child's output and its exit code, for an error that names the code."""
+
+
+class ProcessTransport(Transport):
+    """Starts a command when it is opened; sends to its standard input and receives from its standard output.
+
+    Closing it closes the command's standard input, waits `shutdown_timeout` seconds for its exit, then terminates the
+    process group, waits as long again, and then kills the group.
+    """
+
+    def __init__(
+        self,
+        command: str,
+        *args: str,
+        env: Mapping[str, str] | None = None,
+        cwd: str | Path | None = None,
+        stderr: int | None = subprocess.PIPE,
+        shutdown_timeout: float = 2.0,
+    ) -> None:
+        self._command = (command, *args)
+        self._env = {**default_environment(), **(env or {})}
+        self._cwd = cwd
+        self._stderr = stderr
+        self._shutdown_timeout = shutdown_timeout
+        self._process: Process | None = None
+        self._inner: DescriptorTransport | ThreadTransport | None = None
+        self._stderr_pipe: StderrPipe | None = None
+        self._closed: asyncio.Future[None] | None = None
+
+    @property
+    def process(self) -> Process:
+        """The running process. Its `stderr` may be read or left alone. Raises RuntimeError before `open()`."""
+        if self._process is None:
+            raise RuntimeError(_NOT_OPEN)
+        return self._process
+
+    async def open(self) -> None:
+        if self._process is not None:
+            return
+        pipes = _Pipes()
+        stderr_fd = -1
+        try:
+            stdin, write_fd = pipes.to_child()
+            stdout, read_fd = pipes.from_child()
+            stderr = self._stderr
+            if stderr == subprocess.PIPE:
+                stderr, stderr_fd = pipes.from_child()
+            process = await asyncio.create_subprocess_exec(
+                *self._command,
+                stdin=stdin,
+                stdout=stdout,
+                stderr=stderr,
+                env=self._env,
+                cwd=self._cwd,
+                start_new_session=True,
+            )
+        except BaseException:
+            pipes.close_ours()
+            raise
+        finally:
+            pipes.close_theirs()
+        self._process = process
+        watchable = sys.platform != "win32"
+        self._inner = (DescriptorTransport if watchable else ThreadTransport)(read_fd, write_fd)
+        await self._inner.open()
+        if stderr_fd >= 0:
+            self._stderr_pipe = StderrPipe(stderr_fd)
+            process.stderr = self._stderr_pipe.reader
+
+    async def receive(self) -> bytes:
+        data = await self._opened().receive()
+        if not data and self._process is not None:
+            with move_on_after(_EXIT_NOTICE):
+                await self._process.wait()
+        return data
+
+    def send_nowait(self, data: bytes | memoryview) -> int:
+        return self._opened().send_nowait(data)
+
+    async def send(self, data: bytes | memoryview) -> None:
+        await self._opened().send(data)
+
+    def closed_error(self) -> ConnectionClosed:
+        return ConnectionClosed(
+            exit_code=None if self._process is None else self._process.returncode,
+            stderr_tail="" if self._stderr_pipe is None else self._stderr_pipe.reader.tail,
+        )
+
+    async def close(self) -> None:
+        if self._process is None or self._inner is None:
+            return
+        if self._closed is not None:
+            await asyncio.shield(self._closed)
+            return
+        self._closed = asyncio.get_running_loop().create_future()
+        try:
+            # The group of a child that was reaped before is left alone: its number may belong to others by now.
+            if self._process.returncode is None:
+                await self._end(self._process, self._inner)
+        finally:
+            await self._inner.close()
+            if self._stderr_pipe is not None:
+                self._stderr_pipe.close()
+            self._closed.set_result(None)
+
+    async def _end(self, process: Process, inner: DescriptorTransport | ThreadTransport) -> None:
+        try:
+            inner.end_output()
+            with move_on_after(self._shutdown_timeout):
+                await process.wait()
+                return
+            _terminate(process)
+            with move_on_after(self._shutdown_timeout):
+                await process.wait()
+        finally:
+            # Also when the child is gone: what it started may be left.
+            _kill(process)
+        with move_on_after(self._shutdown_timeout):
+            await process.wait()
+
+    def _opened(self) -> DescriptorTransport | ThreadTransport:
+        if self._inner is None:
+            raise RuntimeError(_NOT_OPEN)
+        return self._inner
+
+
+_NOT_OPEN = "The process has not been started: use the transport as `async with`, or give it to a connection"
+
+
+class _Pipes:
+    """The pipes made for one child, by who keeps which end."""
+
+    def __init__(self) -> None:
+        self._ours: list[int] = []
+        self._theirs: list[int] = []
+
+    def to_child(self) -> tuple[int, int]:
+        """The child's end and ours of a pipe to the child."""
+        read_end, write_end = os.pipe()
+        self._theirs.append(read_end)
+        self._ours.append(write_end)
+        return read_end, write_end
+
+    def from_child(self) -> tuple[int, int]:
+        """The child's end and ours of a pipe from the child."""
+        read_end, write_end = os.pipe()
+        self._theirs.append(write_end)
+        self._ours.append(read_end)
+        return write_end, read_end
+
+    def close_ours(self) -> None:
+        for fd in self._ours:
+            os.close(fd)
+
+    def close_theirs(self) -> None:
+        for fd in self._theirs:
+            os.close(fd)
+
+
+def _terminate(process: Process) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        if sys.platform == "win32":
+            process.terminate()
+        else:
+            os.killpg(process.pid, signal.SIGTERM)
+
+
+def _kill(process: Process) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        if sys.platform == "win32":
+            process.kill()
+        else:
+            os.killpg(process.pid, signal.SIGKILL)
+
+
+def process_transport(command: str, *args: str, **options: Any) -> ProcessTransport:
+    """A transport to a command that it starts, for a client that talks to an agent.
+
+    Args:
+        command: The program; it is looked up on PATH and no shell is involved.
+        *args: Its arguments.
+        **options: `env` (added to the few inherited variables), `cwd`, `stderr` (as in `subprocess`; a pipe by
+            default, of which the last 64 KiB are kept), `shutdown_timeout` (seconds, default 2).
+
+    Opening it raises OSError when the command cannot be started. Part of this library, not of the protocol.
+    """
+    return ProcessTransport(command, *args, **options)

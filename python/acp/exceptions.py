@@ -1,0 +1,107 @@
+"""Errors that users meet.
+
+Owns the exception classes of the public surface. It does not decide which exception becomes which wire error (that is
+`acp._errors`) and knows no connection.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from acp._core import LocalProtocolError, ValidationError
+
+__all__ = (
+    "ConnectionClosed",
+    "LocalProtocolError",
+    "RemoteProtocolError",
+    "RequestError",
+    "ValidationError",
+)
+
+
+class RequestError(Exception):
+    """A JSON-RPC error: raise it in a handler to answer a request with it; a call raises it when the peer answers so.
+
+    Args:
+        code: The JSON-RPC error code.
+        message: One short sentence.
+        data: Any JSON value with details, or None for no details.
+    """
+
+    def __init__(self, code: int, message: str, data: Any | None = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.data = data
+
+    def __reduce__(self) -> tuple[type[RequestError], tuple[int, str, Any]]:
+        return type(self), (self.code, self.message, self.data)
+
+    @classmethod
+    def parse_error(cls, data: dict[str, Any] | None = None) -> RequestError:
+        """-32700: the frame was not JSON."""
+        return cls(-32700, "Parse error", data)
+
+    @classmethod
+    def invalid_request(cls, data: dict[str, Any] | None = None) -> RequestError:
+        """-32600: the request is not allowed, or not allowed now."""
+        return cls(-32600, "Invalid request", data)
+
+    @classmethod
+    def method_not_found(cls, method: str) -> RequestError:
+        """-32601: `method` is not served here; its name goes into the data."""
+        return cls(-32601, "Method not found", {"method": method})
+
+    @classmethod
+    def invalid_params(cls, data: dict[str, Any] | None = None) -> RequestError:
+        """-32602: the params do not fit the method."""
+        return cls(-32602, "Invalid params", data)
+
+    @classmethod
+    def internal_error(cls, data: dict[str, Any] | None = None) -> RequestError:
+        """-32603: the handler failed."""
+        return cls(-32603, "Internal error", data)
+
+    @classmethod
+    def auth_required(cls, data: dict[str, Any] | None = None) -> RequestError:
+        """-32000: the client has to authenticate first."""
+        return cls(-32000, "Authentication required", data)
+
+    @classmethod
+    def resource_not_found(cls, uri: str | None = None) -> RequestError:
+        """-32002: there is no such resource; `uri`, when given, goes into the data."""
+        return cls(-32002, "Resource not found", None if uri is None else {"uri": uri})
+
+    @classmethod
+    def request_cancelled(cls, data: dict[str, Any] | None = None) -> RequestError:
+        """-32800: the request was cancelled by the side that made it."""
+        return cls(-32800, "Request cancelled", data)
+
+    def to_error_obj(self) -> dict[str, Any]:
+        """The members of the JSON-RPC error object: code, message and data (None when there is none)."""
+        return {"code": self.code, "message": self.message, "data": self.data}
+
+
+class ConnectionClosed(ConnectionError):
+    """The connection has ended: a call will not be answered, or a message can no longer be sent.
+
+    Open a new connection to go on. `exit_code` and `stderr_tail` are set when the peer was a process that this side
+    started: its exit code (None while it runs) and the last 64 KiB that it wrote to stderr.
+    """
+
+    def __init__(
+        self, message: str | None = None, *, exit_code: int | None = None, stderr_tail: str = ""
+    ) -> None:
+        if message is None:
+            message = "Connection closed; open a new connection to go on"
+            if exit_code is not None:
+                message = f"Connection closed: the peer's process exited with code {exit_code}; start it anew to go on"
+            if stderr_tail:
+                message += " (what it last wrote to stderr is in `stderr_tail`)"
+        super().__init__(message)
+        self.exit_code = exit_code
+        self.stderr_tail = stderr_tail
+
+
+class RemoteProtocolError(RuntimeError):
+    """The peer broke the protocol, for example with an answer that is neither a result nor an error."""

@@ -1,0 +1,9 @@
+//! Protocol core of the Agent Client Protocol.
+//!
+//! Bytes go in, events come out, and bytes to send are taken: the core owns all protocol state of a connection and
+//! does no I/O, reads no clock, starts no thread and logs nothing. Layers, each knowing only those before it:
+//! [`json`] (lexical), [`schema`] (tables, decoding, encoding), then frames, messages and the connection.
+#![forbid(unsafe_code)]
+
+pub mod json;
+pub mod schema;

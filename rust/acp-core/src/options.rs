@@ -1,0 +1,65 @@
+//! What a connection is told once, when it is made.
+
+/// Which side of the protocol a connection serves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// The serving side. It answers malformed input with an error whose id is `null`.
+    Agent,
+    /// The other side. It answers nothing to malformed input: what a peer prints by mistake needs no reply.
+    Client,
+}
+
+/// What becomes of a frame that holds an array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BatchPolicy {
+    /// Each entry is a message of its own, and the replies leave together.
+    Accept,
+    /// The whole frame is refused with one error.
+    Reject,
+}
+
+/// The settings of a connection.
+#[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a setting of its own, given by name")]
+pub struct Options {
+    /// Which side this is.
+    pub role: Role,
+    /// The protocol version that is spoken.
+    pub version: u16,
+    /// What becomes of arrays.
+    pub batches: BatchPolicy,
+    /// Refuse requests of the peer until `initialize` was answered with success.
+    pub require_initialize: bool,
+    /// Read `protocolVersion` also from a digit string, an integral float, or a date (which stands for 1).
+    pub lax: bool,
+    /// Treat `initialize` by the rules of the version; without it, it is a method like any other.
+    pub guard: bool,
+    /// Most bytes of a frame, its newline not counted.
+    pub max_message_bytes: usize,
+    /// Most levels of nesting in a member of a message; the envelope and the array of a batch are not counted. Values
+    /// above [`crate::json::MAX_DEPTH`] mean that.
+    pub max_depth: usize,
+    /// Most entries of a batch.
+    pub max_batch_entries: usize,
+    /// Read messages out of the envelopes in which a proxy's successor sends them.
+    pub unwrap_successor: bool,
+}
+
+impl Options {
+    /// The defaults for a side: version 1, batches accepted, 64 MiB, 1,024 levels, 1,024 entries.
+    #[must_use]
+    pub fn new(role: Role) -> Self {
+        Self {
+            role,
+            version: 1,
+            batches: BatchPolicy::Accept,
+            require_initialize: false,
+            lax: false,
+            guard: true,
+            max_message_bytes: 64 << 20,
+            max_depth: crate::json::MAX_DEPTH,
+            max_batch_entries: 1024,
+            unwrap_successor: false,
+        }
+    }
+}

@@ -1,0 +1,445 @@
+//! Encoding by the tables.
+//!
+//! Owns which members are written, with which discriminators. What a value is, the source says; the tables only add
+//! member names and what JSON itself does not show. Output is compact.
+
+use super::fault::{Fault, FaultKind, Loc};
+use super::table::{Default, Extra, Field, Flags, Record, Target, Type, Union};
+use super::union::union_of;
+use crate::json::{MAX_DEPTH, Writer};
+
+/// What a value of a source is.
+#[derive(Clone, Copy, Debug)]
+pub enum Node<'n> {
+    /// A three-state field that is absent.
+    Unset,
+    /// `null`
+    Null,
+    /// `true` or `false`
+    Bool(bool),
+    /// An integer.
+    Signed(i64),
+    /// An integer beyond [`i64`].
+    Unsigned(u64),
+    /// An integer beyond 64 bits, in decimal.
+    Digits(&'n str),
+    /// A double.
+    Float(f64),
+    /// A string.
+    Str(&'n str),
+    /// A string with lone surrogates.
+    Wtf8(&'n [u8]),
+    /// An array.
+    List,
+    /// An object without a record.
+    Map,
+    /// An object of a record.
+    Record(&'static Record),
+    /// Something that JSON cannot express.
+    Unwritable,
+}
+
+/// A tree of values to encode.
+pub trait Source<'v> {
+    /// A value.
+    type Value: Copy;
+    /// What can go wrong in reading values.
+    type Error;
+
+    /// What a value is.
+    fn node(&self, value: Self::Value) -> Node<'v>;
+    /// Calls `each` for the items of a list.
+    ///
+    /// # Errors
+    /// Those of `each`, and of reading.
+    fn each_item<F>(&self, list: Self::Value, each: F) -> Result<(), Failure<Self::Error>>
+    where
+        F: FnMut(Self::Value) -> Result<(), Failure<Self::Error>>;
+    /// Calls `each` for the members of a map, in order; a key is a string.
+    ///
+    /// # Errors
+    /// Those of `each`, and of reading.
+    fn each_member<F>(&self, map: Self::Value, each: F) -> Result<(), Failure<Self::Error>>
+    where
+        F: FnMut(Node<'_>, Self::Value) -> Result<(), Failure<Self::Error>>;
+    /// Calls `each` for the members of an object that are no field.
+    ///
+    /// # Errors
+    /// Those of `each`, and of reading.
+    fn each_extra<F>(&self, object: Self::Value, each: F) -> Result<(), Failure<Self::Error>>
+    where
+        F: FnMut(Node<'_>, Self::Value) -> Result<(), Failure<Self::Error>>;
+    /// The fields of an object that were set, one bit each.
+    fn set(&self, object: Self::Value) -> u64;
+    /// The value of a field; None when it has none at all.
+    fn field(&self, object: Self::Value, field: usize) -> Option<Self::Value>;
+    /// Writes a value that [`Source::node`] calls unwritable in a way of the source's own; false when there is none.
+    ///
+    /// # Errors
+    /// Of the conversion.
+    fn convert(&self, _value: Self::Value, _out: &mut Vec<u8>, _depth: usize) -> Result<bool, Failure<Self::Error>> {
+        Ok(false)
+    }
+}
+
+/// Why a value was not written.
+#[derive(Debug)]
+pub enum Failure<E> {
+    /// It cannot be written; outermost step of the path last.
+    Invalid(Fault),
+    /// The source failed.
+    Failed(E),
+}
+
+/// Where an object stands.
+#[derive(Clone, Copy)]
+pub enum Position {
+    /// Where its discriminator is not written.
+    Bare,
+    /// Where only its own discriminator is known.
+    Free,
+    /// Where a union's value stands.
+    In(&'static Union),
+}
+
+/// Writes values by the tables.
+pub struct Encoder<'s, 'o, S> {
+    source: &'s S,
+    out: &'o mut Vec<u8>,
+    keep_defaults: bool,
+    depth: usize,
+}
+
+type Written<'v, S> = Result<(), Failure<<S as Source<'v>>::Error>>;
+
+impl<'s, 'o, 'v, S: Source<'v>> Encoder<'s, 'o, S> {
+    /// Writes from `source` to `out`. Without `keep_defaults`, members that were set to their default are left out, as
+    /// the reference implementation of the schema does.
+    pub fn new(source: &'s S, out: &'o mut Vec<u8>, keep_defaults: bool) -> Self {
+        Self { source, out, keep_defaults, depth: 0 }
+    }
+
+    /// Begins at a depth other than none.
+    #[must_use]
+    pub fn at_depth(mut self, depth: usize) -> Self {
+        self.depth = depth;
+        self
+    }
+
+    fn writer(&mut self) -> Writer<'_> {
+        Writer::new(self.out)
+    }
+
+    /// Writes one value as a `ty`.
+    ///
+    /// # Errors
+    /// The first value that cannot be written.
+    pub fn value(&mut self, ty: &Type, value: S::Value, position: Position) -> Written<'v, S> {
+        match self.source.node(value) {
+            Node::Str(text) => self.writer().string(text),
+            Node::Record(record) => {
+                self.deeper()?;
+                self.record(record, value, position)?;
+                self.depth -= 1;
+            }
+            Node::Null => self.writer().null(),
+            Node::Bool(value) => self.writer().boolean(value),
+            Node::Signed(value) => self.writer().int(value),
+            Node::Unsigned(value) => self.writer().uint(value),
+            Node::Digits(raw) => self.writer().raw(raw),
+            Node::Float(value) => {
+                if !self.writer().float(value) {
+                    return Err(fault(FaultKind::Unwritable));
+                }
+            }
+            Node::Wtf8(text) => self.writer().wtf8(text),
+            Node::List => {
+                self.deeper()?;
+                self.list(ty, value)?;
+                self.depth -= 1;
+            }
+            Node::Map => {
+                self.deeper()?;
+                self.out.push(b'{');
+                self.map(ty, value, false)?;
+                self.depth -= 1;
+            }
+            Node::Unset | Node::Unwritable => {
+                if !self.source.convert(value, self.out, self.depth)? {
+                    return Err(fault(FaultKind::Unwritable));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn deeper(&mut self) -> Written<'v, S> {
+        if self.depth == MAX_DEPTH {
+            return Err(fault(FaultKind::Depth));
+        }
+        self.depth += 1;
+        Ok(())
+    }
+
+    fn list(&mut self, ty: &Type, value: S::Value) -> Written<'v, S> {
+        let item = match ty {
+            Type::List(item) => item,
+            _ => &Type::Any,
+        };
+        let position = position_of(item);
+        self.out.push(b'[');
+        let mut index = 0;
+        self.source.each_item(value, |place| {
+            if index > 0 {
+                self.out.push(b',');
+            }
+            self.value(item, place, position).map_err(|failure| located(failure, Loc::Index(index)))?;
+            index += 1;
+            Ok(())
+        })?;
+        self.out.push(b']');
+        Ok(())
+    }
+
+    /// The members of a map and the closing brace; `later` when members stand before them.
+    fn map(&mut self, ty: &Type, value: S::Value, mut later: bool) -> Written<'v, S> {
+        let item = match ty {
+            Type::Map(item) => item,
+            _ => &Type::Any,
+        };
+        let position = position_of(item);
+        self.source.each_member(value, |key, place| {
+            self.key(key, &mut later)?;
+            self.value(item, place, position).map_err(|failure| located(failure, Loc::Key))
+        })?;
+        self.out.push(b'}');
+        Ok(())
+    }
+
+    fn key(&mut self, key: Node<'_>, later: &mut bool) -> Written<'v, S> {
+        if *later {
+            self.out.push(b',');
+        }
+        *later = true;
+        match key {
+            Node::Str(text) => self.writer().string(text),
+            Node::Wtf8(text) => self.writer().wtf8(text),
+            _ => return Err(fault(FaultKind::Unwritable)),
+        }
+        self.out.push(b':');
+        Ok(())
+    }
+
+    fn record(&mut self, record: &'static Record, value: S::Value, position: Position) -> Written<'v, S> {
+        self.out.push(b'{');
+        let mut later = false;
+        if let Some(tag) = record.tag {
+            if let Position::In(union) = position {
+                if union.name != tag.union {
+                    self.outer_tag(union, tag.union, &mut later);
+                }
+            }
+            if !matches!(position, Position::Bare) {
+                self.member_name(tag.wire, &mut later);
+                self.writer().string(tag.value);
+            }
+        } else if let Position::In(union) = position {
+            // A catch-all holds its own discriminator as a field, but not that of the union around its union.
+            if union.other.is_none_or(|other| other.name != record.name) {
+                for variant in union.variants {
+                    if let Target::Union(inner) = variant.target {
+                        if inner.has(record) {
+                            self.member_name(union.tag, &mut later);
+                            self.writer().string(variant.value);
+                        }
+                    }
+                }
+            }
+        }
+        let set = self.source.set(value);
+        for (index, field) in record.fields.iter().enumerate() {
+            self.field(field, index, value, set >> index & 1 == 1, &mut later)
+                .map_err(|failure| located(failure, Loc::Member(field.wire)))?;
+        }
+        if self.keeps_extra(record, value) {
+            self.source.each_extra(value, |key, place| {
+                self.key(key, &mut later)?;
+                self.value(&Type::Any, place, Position::Free).map_err(|failure| located(failure, Loc::Key))
+            })?;
+        }
+        self.out.push(b'}');
+        Ok(())
+    }
+
+    fn outer_tag(&mut self, union: &'static Union, inner: &str, later: &mut bool) {
+        for variant in union.variants {
+            if matches!(variant.target, Target::Union(target) if target.name == inner) {
+                self.member_name(union.tag, later);
+                self.writer().string(variant.value);
+            }
+        }
+    }
+
+    #[inline]
+    fn member_name(&mut self, name: &str, later: &mut bool) {
+        if *later {
+            self.out.push(b',');
+        }
+        *later = true;
+        self.writer().plain_key(name);
+    }
+
+    #[inline]
+    fn field(
+        &mut self,
+        field: &'static Field,
+        index: usize,
+        object: S::Value,
+        set: bool,
+        later: &mut bool,
+    ) -> Written<'v, S> {
+        let required = field.flags.has(Flags::REQUIRED);
+        if !set && !required && !field.flags.has(Flags::ALWAYS) && !is_container(field.default) {
+            return Ok(());
+        }
+        let (value, node) = match self.source.field(object, index) {
+            Some(value) => (value, self.source.node(value)),
+            None => return self.absent(field, later),
+        };
+        match node {
+            Node::Unset => return self.absent(field, later),
+            Node::Null if required => {
+                if !takes_null(&field.ty) {
+                    return self.absent(field, later);
+                }
+            }
+            Node::Null if !(set && holds_null(field)) => return self.absent(field, later),
+            _ => {}
+        }
+        if !required && !field.flags.has(Flags::ALWAYS) {
+            let optional = !field.flags.has(Flags::NULLABLE.and(Flags::THREE_STATE).and(Flags::SCOPE_KEY));
+            let leave_out = !set || (!self.keep_defaults && (optional || matches!(field.default, Default::Implied(_))));
+            if leave_out && self.is_default(implied(field), value, node) {
+                return Ok(());
+            }
+        }
+        self.member_name(field.wire, later);
+        self.value(&field.ty, value, position_of(&field.ty))
+    }
+
+    /// A field without a value: what is always written takes its default.
+    fn absent(&mut self, field: &'static Field, later: &mut bool) -> Written<'v, S> {
+        let text = match field.default {
+            Default::False => "false",
+            Default::EmptyList => "[]",
+            Default::EmptyMap => "{}",
+            Default::Text(text) if field.flags.has(Flags::ALWAYS) => {
+                self.member_name(field.wire, later);
+                self.writer().string(text);
+                return Ok(());
+            }
+            Default::EmptyRecord if field.flags.has(Flags::ALWAYS) => {
+                self.member_name(field.wire, later);
+                if let Type::Record(record) = field.ty {
+                    return self.empty(record);
+                }
+                "{}"
+            }
+            _ if field.flags.has(Flags::REQUIRED) => return Err(fault(FaultKind::Missing)),
+            _ => return Ok(()),
+        };
+        if field.flags.has(Flags::ALWAYS.and(Flags::REQUIRED)) {
+            self.member_name(field.wire, later);
+            self.writer().raw(text);
+        }
+        Ok(())
+    }
+
+    /// What an object without any member set is written as.
+    fn empty(&mut self, record: &'static Record) -> Written<'v, S> {
+        self.out.push(b'{');
+        let mut later = false;
+        for field in record.fields {
+            self.absent(field, &mut later)?;
+        }
+        self.out.push(b'}');
+        Ok(())
+    }
+
+    fn is_default(&self, default: Default, value: S::Value, node: Node<'_>) -> bool {
+        let mut empty = true;
+        match (default, node) {
+            (Default::False, Node::Bool(value)) => !value,
+            (Default::Text(text) | Default::Implied(text), Node::Str(value)) => text == value,
+            (Default::EmptyList | Default::ImpliedList, Node::List) => {
+                let _ = self.source.each_item(value, |_| {
+                    empty = false;
+                    Ok(())
+                });
+                empty
+            }
+            (Default::EmptyMap | Default::ImpliedMap, Node::Map) => {
+                let _ = self.source.each_member(value, |_, _| {
+                    empty = false;
+                    Ok(())
+                });
+                empty
+            }
+            _ => false,
+        }
+    }
+
+    fn keeps_extra(&self, record: &'static Record, object: S::Value) -> bool {
+        match record.extra {
+            Extra::Drop => false,
+            Extra::Keep => true,
+            Extra::KeepUnless { field, known } => {
+                let value = self.source.field(object, field);
+                matches!(value.map(|value| self.source.node(value)), Some(Node::Str(text)) if !known.contains(&text))
+            }
+        }
+    }
+}
+
+fn is_container(default: Default) -> bool {
+    matches!(default, Default::EmptyList | Default::EmptyMap)
+}
+
+/// What an absent member means to the peer, also where the attribute is None meanwhile.
+fn implied(field: &Field) -> Default {
+    match (field.default, &field.ty) {
+        (Default::Absent, Type::List(_)) => Default::EmptyList,
+        (Default::Absent, Type::Map(_) | Type::Object) => Default::EmptyMap,
+        (default, _) => default,
+    }
+}
+
+/// Whether null is a value of the field that differs from its absence.
+fn holds_null(field: &Field) -> bool {
+    field.flags.has(Flags::THREE_STATE) || (field.flags.has(Flags::SCOPE_KEY) && takes_null(&field.ty))
+}
+
+fn takes_null(ty: &Type) -> bool {
+    match ty {
+        Type::Any | Type::Null => true,
+        Type::Shape(shape) => shape.members.iter().any(takes_null),
+        _ => false,
+    }
+}
+
+fn position_of(ty: &Type) -> Position {
+    union_of(ty).map_or(Position::Free, Position::In)
+}
+
+#[cold]
+fn fault<E>(kind: FaultKind) -> Failure<E> {
+    Failure::Invalid(Fault { path: Vec::new(), kind })
+}
+
+#[cold]
+fn located<E>(mut failure: Failure<E>, step: Loc) -> Failure<E> {
+    if let Failure::Invalid(fault) = &mut failure {
+        fault.path.push(step);
+    }
+    failure
+}
