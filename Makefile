@@ -54,7 +54,7 @@ $(TOOLS_READY): pyproject.toml
 	@touch $@
 
 $(EXTENSION_READY): $(TOOLS_READY) $(RUST_SOURCES)
-	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(PY) -m maturin develop --quiet --profile $(PROFILE)
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(PY) -m maturin develop --profile $(PROFILE) >/dev/null
 	@touch $@
 
 $(PEER_READY): Makefile $(TOOLS_READY)

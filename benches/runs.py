@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 import tempfile
 import time
 from collections import defaultdict
@@ -22,6 +23,7 @@ __all__ = ("Numbers", "Side", "measure")
 ROOT = Path(__file__).resolve().parent.parent
 AGENT = ROOT / "benches" / "programs" / "agent.py"
 MODULES = ("acp", "acp.schema")
+UPDATES, ROUND_TRIPS = "30000", "2000"
 # Longer than any measurement takes on a slow machine.
 SECONDS = 600
 INITIALIZE = wire.frame(
@@ -116,6 +118,18 @@ def kept(side: Side, numbers: Numbers) -> None:
     numbers.add("kept chunk", side.name, found["bytes"])
 
 
+def whole_path(side: Side, numbers: Numbers) -> None:
+    """Microseconds from end to end over pipes, against a peer that costs next to nothing."""
+    ours, plain = str(side.python), sys.executable
+    programs = AGENT.parent
+    agent = (plain, str(programs / "raw_agent.py"))
+    client = json.loads(output(side, str(programs / "client.py"), UPDATES, ROUND_TRIPS, *agent))
+    numbers.add("client update", side.name, client["update"])
+    numbers.add("round trip", side.name, client["round_trip"])
+    sent = json.loads(output(side, str(programs / "raw_client.py"), UPDATES, ours, str(AGENT)))
+    numbers.add("agent update", side.name, sent["update"])
+
+
 def linear(side: Side, numbers: Numbers) -> None:
     """Nanoseconds per byte for each size of frame."""
     for size, value in json.loads(output(side, "-m", "benches.probes", "linear")).items():
@@ -141,6 +155,7 @@ def measure(ours: Side, peer: Side, runs: int, tell: Callable[[str], None]) -> N
         ("memory of a kept chunk", kept, sides, max(3, runs // 2)),
         ("import", imports, sides, 2 * runs),
         ("start", start, sides, 2 * runs),
+        ("whole path", whole_path, sides, runs),
         ("linearity", linear, [ours], 1),
     ]
     # Writes the byte code and fills the disk cache, so that no run pays for it.

@@ -1,5 +1,5 @@
 """Writes every generated file of the project from the facts in `schema/`.
 
 `python -m codegen` writes, `python -m codegen --check` compares.
-Needs Python 3.11 or later and rustfmt.
+Needs rustfmt, and before Python 3.11 tomli.
 """

@@ -6,6 +6,7 @@ Must not know: what is in a file.
 from __future__ import annotations
 
 import difflib
+from collections.abc import Sequence
 
 from codegen.facts import ROOT
 
@@ -17,10 +18,10 @@ OWNED = (
 )
 
 
-def strays(files: dict[str, str]) -> list[str]:
+def strays(files: dict[str, str], owned: Sequence[str]) -> list[str]:
     """Files in a generated folder that the generator does not make."""
     found = []
-    for folder in OWNED:
+    for folder in owned:
         for path in sorted((ROOT / folder).rglob("*")):
             name = path.relative_to(ROOT).as_posix()
             if path.is_file() and path.suffix in (".rs", ".py", ".pyi") and name not in files:
@@ -28,7 +29,7 @@ def strays(files: dict[str, str]) -> list[str]:
     return found
 
 
-def write(files: dict[str, str]) -> list[str]:
+def write(files: dict[str, str], owned: Sequence[str]) -> list[str]:
     """Writes what differs and removes strays; returns the names of the files that changed."""
     changed = []
     for name, text in files.items():
@@ -38,13 +39,13 @@ def write(files: dict[str, str]) -> list[str]:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
         changed.append(name)
-    for name in strays(files):
+    for name in strays(files, owned):
         (ROOT / name).unlink()
         changed.append(name)
     return changed
 
 
-def compare(files: dict[str, str]) -> list[str]:
+def compare(files: dict[str, str], owned: Sequence[str]) -> list[str]:
     """A line for each file that is missing, stale or stray, with the first lines that differ."""
     out = []
     for name, text in files.items():
@@ -63,4 +64,4 @@ def compare(files: dict[str, str]) -> list[str]:
             minus = sum(line.startswith("-") for line in diff[2:])
             out.append(f"{name}: stale (+{plus} -{minus})")
             out.extend(f"    {line[:140]}" for line in diff[2:8])
-    return out + [f"{name}: no longer made" for name in strays(files)]
+    return out + [f"{name}: no longer made" for name in strays(files, owned)]

@@ -8,19 +8,8 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from codegen.facts import (
-    Enum,
-    Expr,
-    Field,
-    Method,
-    Record,
-    Scalar,
-    Shape,
-    Tag,
-    Union,
-    Version,
-    load_toml,
-)
+from codegen.facts import load_toml
+from codegen.model import Enum, Expr, Field, Method, Record, Scalar, Shape, Tag, Union, Version
 
 RANGES = {
     "u16": "0 to 65,535",
@@ -78,34 +67,53 @@ class Prose:
     # -- objects ----------------------------------------------------------
 
     def summary(self, record: Record) -> str:
-        """What the object is for, as far as the facts tell."""
-        for method in self.version.methods:
-            roles = [
-                role
-                for role, name in (("Params", method.params), ("Result", method.result))
-                if name and self.version.resolve(name).name in (record.name, *record.unions)
-            ]
-            if roles and not record.tags and not record.catch_all:
-                return f"{roles[0]} of {self.method(method)}."
+        """The first sentence: what the object is for, in words if there are some."""
+        return self.purpose(record) or self.role(record)
+
+    def purpose(self, record: Record) -> str:
+        """The sentence that `words.toml` has for the object, or for the one that it extends."""
+        said = words()["objects"].get(record.name, "")
+        if not said and record.parent and record.tags:
+            return self.purpose(self.version.types[record.parent])
+        return said
+
+    def role(self, record: Record) -> str:
+        """Where the object stands, as far as the facts tell."""
         if record.catch_all:
             free = self.wired(record, record.catch_all)
-            outer, unions = record.outer, code(record.unions)
-            said = f"{unions[0]} of a `{free}` that is not known here; keeps every member."
-            return said + self.nested(outer)
+            article = "an" if free[0] in "aeiou" else "a"
+            return f"`{record.unions[0]}` of {article} `{free}` not known here; keeps every member."
         if record.tag:
             tag = record.tag
-            return f"`{tag.union}` whose `{tag.name}` is `{tag.value}`." + self.nested(record.outer)
+            said = f"`{tag.union}` whose `{tag.name}` is `{tag.value}`"
+            if isinstance(targets := dict(self.version.types[tag.union].variants)[tag.value], list):
+                key = next(k for k, n in targets if n == record.name)
+                said += f" and that has `{self.wired(record, key)}`"
+            return f"{said}."
         if record.unions:
             union = self.version.types[record.unions[0]]
             return f"`{union.name}` without a `{union.tag}`."
+        if said := self.message([record.name]):
+            return said
         if record.name in self.uses:
             return f"Value of {self.places(self.uses[record.name])}."
         if record.name in self.children:
-            return f"Members that {join(code(self.children[record.name][:4]))} have in common."
+            children = code(self.children[record.name])
+            if len(children) == 1:
+                return f"{children[0]} without its discriminator."
+            return f"Members that {join(children)} have in common."
         return f"The object `{record.name}`."
 
+    def message(self, names: list[str]) -> str:
+        """Which method has one of these as params or result."""
+        for method in self.version.methods:
+            for role, name in (("Params", method.params), ("Result", method.result)):
+                if name and self.version.resolve(name).name in names:
+                    return f"{role} of {self.method(method)}."
+        return ""
+
     def nested(self, tag: Tag | None) -> str:
-        return f" In a `{tag.union}` its `{tag.name}` is `{tag.value}`." if tag else ""
+        return f"In a `{tag.union}` its `{tag.name}` is `{tag.value}`." if tag else ""
 
     def places(self, uses: list[str]) -> str:
         shown = code(uses[:4])
@@ -116,10 +124,13 @@ class Prose:
 
     def details(self, record: Record) -> list[str]:
         """Further sentences about the whole object."""
-        out = []
-        name = self.definition(record)
-        stable = "unstable" if self.unstable(record) else "stable"
-        out.append(f"`{name}` in the {stable} schema of protocol version {self.version.number}.")
+        out = [self.role(record)] if self.purpose(record) else []
+        out += [s for s in (self.nested(record.outer), self.message(record.unions)) if s]
+        if reason := record.raw.get("reason"):
+            out.append(f"Not in the schema release: {reason}.")
+        else:
+            state = "Unstable" if self.unstable(record) else "Stable"
+            out.append(f"{state} part of protocol version {self.version.number}.")
         if record.raw.get("null"):
             out.append("A JSON null in its place reads as the object without members.")
         if record.raw.get("open") and not record.catch_all:
@@ -140,15 +151,6 @@ class Prose:
 
     def wired(self, record: Record, wire: str) -> str:
         return next(f.name for f in record.fields if f.wire == wire)
-
-    def definition(self, record: Record) -> str:
-        """The name in the schema release that the class belongs to."""
-        found = record
-        while found.tags and found.parent:
-            found = self.version.types[found.parent]
-        if found.unions and (found.tags or found.catch_all):
-            return found.unions[0]
-        return found.name
 
     def unstable(self, record: Record) -> bool:
         tag = record.tag

@@ -48,7 +48,10 @@ def checks() -> list[tuple[str, list[str]]]:
         ),
     ]
     found += [
-        (f"pyright {platform}", [PYTHON, "-m", "pyright", "--pythonplatform", platform])
+        (
+            f"pyright {platform}",
+            [PYTHON, "-m", "pyright", "--pythonpath", PYTHON, "--pythonplatform", platform],
+        )
         for platform in PLATFORMS
     ]
     found.append(

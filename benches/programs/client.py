@@ -14,12 +14,18 @@ from typing import Any
 import acp
 
 LONGEST_LINE = 1 << 24
+SECONDS = 60
 
 
 class ReadingClient(acp.Client):
     def __init__(self) -> None:
+        self.expect(0)
+
+    def expect(self, updates: int) -> None:
+        self.target = updates
         self.count = 0
         self.characters = 0
+        self.seen = asyncio.Event()
 
     def on_connect(self, conn: Any) -> None:
         pass
@@ -29,6 +35,8 @@ class ReadingClient(acp.Client):
         # What is not read must not look fast.
         if update.session_update == "agent_message_chunk":
             self.characters += len(update.content.text)
+        if self.count == self.target:
+            self.seen.set()
 
     async def request_permission(self, *arguments: Any, **kwargs: Any) -> Any:
         raise NotImplementedError
@@ -45,11 +53,10 @@ async def main(updates: int, round_trips: int, command: list[str]) -> None:
             await conn.prompt(session_id=session, prompt=[acp.text_block(text)])
 
         await prompt("1000")
-        client.count = client.characters = 0
+        client.expect(updates)
         started = time.perf_counter()
         await prompt(str(updates))
-        while client.count < updates:
-            await asyncio.sleep(0)
+        await asyncio.wait_for(client.seen.wait(), SECONDS)
         streamed = time.perf_counter() - started
         # Eight chunks of 42 characters in ten updates.
         assert (client.count, client.characters) == (updates, updates // 10 * 8 * 42)

@@ -1,4 +1,4 @@
-"""An agent without any SDK: what it sends is encoded beforehand, so that a client is what is measured.
+"""An agent without any SDK; it sends what is encoded already, so that a client is measured.
 
 A prompt whose text is a number gets so many updates, eight chunks and two tool updates in turn.
 """
@@ -11,7 +11,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from benches import wire  # noqa: E402 (the path has to be set first)
+from benches import wire
 
 TEN = wire.FRAMES["chunk"] * 8 + wire.FRAMES["tool_update"] * 2
 TENS_PER_WRITE = 32

@@ -11,6 +11,8 @@ import sys
 import time
 from typing import IO, Any
 
+TEXT = b"The parser takes one line, and then stops."
+
 
 def main(updates: int, command: list[str]) -> None:
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as agent:
@@ -20,12 +22,11 @@ def main(updates: int, command: list[str]) -> None:
         def ask(number: int, method: str, params: dict[str, Any]) -> tuple[Any, int, int]:
             message = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
             send(agent.stdin, message)
-            lines = characters = 0
-            for line in agent.stdout:
+            texts = 0
+            for lines, line in enumerate(agent.stdout):
                 if b'"method"' not in line:
-                    return json.loads(line)["result"], lines, characters
-                lines += 1
-                characters += line.count(b"The parser takes one line, and then stops.")
+                    return json.loads(line)["result"], lines, texts
+                texts += line.count(TEXT)
             raise EOFError
 
         ask(0, "initialize", {"protocolVersion": 1, "clientCapabilities": {}})

@@ -7,8 +7,8 @@
 
 mod salvage;
 
-pub(crate) use salvage::{Salvage, SalvagedId};
 pub use salvage::Salvaged;
+pub(crate) use salvage::{Salvage, SalvagedId};
 
 /// A tail that grew beyond this is given back once its frame is done.
 const KEPT_CAPACITY: usize = 256 << 10;

@@ -5,5 +5,14 @@
 //! [`json`] (lexical), [`schema`] (tables, decoding, encoding), then frames, messages and the connection.
 #![forbid(unsafe_code)]
 
+mod batch;
+pub mod connection;
+pub mod event;
+pub mod frame;
+pub mod id;
 pub mod json;
+mod member;
+mod message;
+pub mod options;
 pub mod schema;
+mod version;

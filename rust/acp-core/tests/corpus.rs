@@ -59,7 +59,9 @@ enum Verdict {
 /// Whether `text` matches `pattern`, in which `*` stands for any characters.
 fn matches(pattern: &str, text: &str) -> bool {
     let mut parts = pattern.split('*');
-    let Some(mut rest) = parts.next().and_then(|first| text.strip_prefix(first)) else { return false };
+    let Some(mut rest) = parts.next().and_then(|first| text.strip_prefix(first)) else {
+        return false;
+    };
     let parts: Vec<&str> = parts.collect();
     let Some((last, middle)) = parts.split_last() else { return rest.is_empty() };
     for part in middle {
@@ -71,7 +73,9 @@ fn matches(pattern: &str, text: &str) -> bool {
 
 impl Decision {
     fn covers(&self, row: &Row, file: &str) -> bool {
-        let fits = |pattern: &Option<String>, text: &str| pattern.as_ref().is_none_or(|pattern| matches(pattern, text));
+        let fits = |pattern: &Option<String>, text: &str| {
+            pattern.as_ref().is_none_or(|pattern| matches(pattern, text))
+        };
         fits(&self.v, &row.v)
             && fits(&self.ty, &row.ty)
             && fits(&self.case, &row.case)
@@ -107,12 +111,16 @@ fn same(a: &serde_json::Value, b: &serde_json::Value) -> bool {
     use serde_json::Value as Json;
     match (a, b) {
         (Json::Object(a), Json::Object(b)) => {
-            a.len() == b.len() && a.iter().all(|(key, value)| b.get(key).is_some_and(|other| same(value, other)))
+            a.len() == b.len()
+                && a.iter().all(|(key, value)| b.get(key).is_some_and(|other| same(value, other)))
         }
-        (Json::Array(a), Json::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b)),
+        (Json::Array(a), Json::Array(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b))
+        }
         (Json::Number(a), Json::Number(b)) => {
             let (a, b) = (a.to_string(), b.to_string());
-            let float = |text: &str| text.contains(['.', 'e', 'E']).then(|| text.parse::<f64>().unwrap());
+            let float =
+                |text: &str| text.contains(['.', 'e', 'E']).then(|| text.parse::<f64>().unwrap());
             match (float(&a), float(&b)) {
                 (Some(a), Some(b)) => a.to_bits().abs_diff(b.to_bits()) <= 1,
                 (None, None) => a == b,
@@ -125,7 +133,8 @@ fn same(a: &serde_json::Value, b: &serde_json::Value) -> bool {
 
 /// Decodes, writes, decodes again: what was read, and what the reference implementation would write.
 fn transcode(ty: &Type, text: &str) -> Result<(Value, Vec<u8>), String> {
-    let value = decode(ty, text, Options::default()).map_err(|faults| format!("refused: {faults:?}"))?;
+    let value =
+        decode(ty, text, Options::default()).map_err(|faults| format!("refused: {faults:?}"))?;
     let full = match encode(ty, &value, true) {
         Ok(full) => full,
         Err(fault) => return Err(format!("written: {fault:?}")),
@@ -165,11 +174,15 @@ fn fault_of(row: &Row, schema: &Schema, verdict: Option<Verdict>) -> Option<Stri
 
 #[test]
 fn every_row_of_the_corpus_is_read_and_written_as_labelled_or_decided() {
-    let decisions: Decisions = toml::from_str(&fs::read_to_string(root().join("schema/decisions.toml")).unwrap()).unwrap();
+    let decisions: Decisions =
+        toml::from_str(&fs::read_to_string(root().join("schema/decisions.toml")).unwrap()).unwrap();
     let mut judged = 0;
     let mut skipped = 0;
     let mut faults = Vec::new();
-    let mut files: Vec<_> = fs::read_dir(root().join("tests/data/corpus")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let mut files: Vec<_> = fs::read_dir(root().join("tests/data/corpus"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
     files.sort();
     for path in files {
         let file = path.file_name().unwrap().to_string_lossy().into_owned();
@@ -191,7 +204,10 @@ fn every_row_of_the_corpus_is_read_and_written_as_labelled_or_decided() {
                 fault = fault_of(&row, schema, Some(decision.verdict));
             }
             if let Some(fault) = fault {
-                faults.push(format!("{file} {} {} {:?} {}\n    label {} {:?}\n    {fault}", row.v, row.ty, row.case, row.json, row.ok, row.out));
+                faults.push(format!(
+                    "{file} {} {} {:?} {}\n    label {} {:?}\n    {fault}",
+                    row.v, row.ty, row.case, row.json, row.ok, row.out
+                ));
             }
         }
     }
@@ -202,6 +218,11 @@ fn every_row_of_the_corpus_is_read_and_written_as_labelled_or_decided() {
         }
     }
     println!("{judged} rows judged, {skipped} skipped");
-    assert!(faults.is_empty(), "{} of {judged} rows differ:\n{}", faults.len(), faults.iter().take(400).cloned().collect::<Vec<_>>().join("\n"));
+    assert!(
+        faults.is_empty(),
+        "{} of {judged} rows differ:\n{}",
+        faults.len(),
+        faults.iter().take(400).cloned().collect::<Vec<_>>().join("\n")
+    );
     assert!(judged > 12_000);
 }

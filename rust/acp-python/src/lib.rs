@@ -1,1 +1,38 @@
-//! The extension module `acp._core`.
+//! The extension module `acp._core`: the protocol core for Python.
+//!
+//! Owns the crossing between Python objects and the core, and nothing of the protocol. Objects of the schema are plain
+//! Python classes with slots; the decoder fills the slots by their offsets. The interpreter lock guards all state here.
+
+mod build;
+mod cache;
+mod classes;
+mod dump;
+mod error;
+mod input;
+mod model;
+mod plain;
+mod source;
+mod text;
+mod unset;
+
+use pyo3::prelude::*;
+
+/// Functions of the module that are not methods of a class.
+mod functions;
+
+/// The Rust core: protocol state of one connection, and the typed objects of the schema.
+#[pymodule(gil_used = true)]
+fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("SCHEMA_HASH", acp_core::schema::generated::SCHEMA_HASH)?;
+    module.add("UNSET", unset::unset(module.py())?)?;
+    module.add_class::<unset::UnsetType>()?;
+    module.add_class::<model::Model>()?;
+    module.add_class::<error::ValidationError>()?;
+    module.add("LocalProtocolError", module.py().get_type::<error::LocalProtocolError>())?;
+    module.add_function(wrap_pyfunction!(functions::register, module)?)?;
+    module.add_function(wrap_pyfunction!(functions::decode, module)?)?;
+    module.add_function(wrap_pyfunction!(functions::encode, module)?)?;
+    module.add_function(wrap_pyfunction!(model::restore, module)?)?;
+    Ok(())
+}

@@ -33,9 +33,10 @@ AuthState: TypeAlias = str
 
 
 class AuthAccount(BaseModel):
-    """Value of `AuthStatusResponse.accounts` and `AuthStatusUpdateNotification.accounts`.
+    """An account that the agent is signed in with.
 
-    `AuthAccount` in the unstable schema of protocol version 1.
+    Value of `AuthStatusResponse.accounts` and `AuthStatusUpdateNotification.accounts`. Unstable
+    part of protocol version 1.
 
     Members:
         label: required.
@@ -74,9 +75,9 @@ class AuthAccount(BaseModel):
 
 
 class AuthMethodAgent(BaseModel):
-    """`AuthMethod` without a `type`.
+    """A way to sign in that the agent handles itself.
 
-    `AuthMethodAgent` in the stable schema of protocol version 1.
+    `AuthMethod` without a `type`. Stable part of protocol version 1.
 
     Members:
         id: required; id of an authentication method.
@@ -106,9 +107,9 @@ class AuthMethodAgent(BaseModel):
 
 
 class AuthMethodTerminal(BaseModel):
-    """Members that `TerminalAuthMethod` have in common.
+    """A way to sign in by running the agent once more in a terminal.
 
-    `AuthMethodTerminal` in the stable schema of protocol version 1.
+    `TerminalAuthMethod` without its discriminator. Stable part of protocol version 1.
 
     Members:
         id: required; id of an authentication method.
@@ -146,8 +147,8 @@ class AuthMethodTerminal(BaseModel):
 class AuthStatusRequest(BaseModel):
     """Params of `auth/status`, a request that the agent handles.
 
-    `AuthStatusRequest` in the unstable schema of protocol version 1. A JSON null in its place reads
-    as the object without members.
+    Unstable part of protocol version 1. A JSON null in its place reads as the object without
+    members.
 
     Members:
         field_meta: `_meta`; optional; null or malformed reads as absent.
@@ -165,7 +166,7 @@ class AuthStatusRequest(BaseModel):
 class AuthStatusResponse(BaseModel):
     """Result of `auth/status`, a request that the agent handles.
 
-    `AuthStatusResponse` in the unstable schema of protocol version 1.
+    Unstable part of protocol version 1.
 
     Members:
         state: required; `authenticated`, `unauthenticated`, `not_required` or `unknown` (others are
@@ -196,7 +197,7 @@ class AuthStatusResponse(BaseModel):
 class AuthStatusUpdateNotification(BaseModel):
     """Params of `auth/status_update`, a notification that the client handles.
 
-    `AuthStatusUpdateNotification` in the unstable schema of protocol version 1.
+    Unstable part of protocol version 1.
 
     Members:
         state: required; `authenticated`, `unauthenticated`, `not_required` or `unknown` (others are
@@ -227,7 +228,7 @@ class AuthStatusUpdateNotification(BaseModel):
 class AuthenticateRequest(BaseModel):
     """Params of `authenticate`, a request that the agent handles.
 
-    `AuthenticateRequest` in the stable schema of protocol version 1.
+    Stable part of protocol version 1.
 
     Members:
         method_id: `methodId`; required; id of an authentication method.
@@ -253,8 +254,7 @@ class AuthenticateRequest(BaseModel):
 class AuthenticateResponse(BaseModel):
     """Result of `authenticate`, a request that the agent handles.
 
-    `AuthenticateResponse` in the stable schema of protocol version 1. A JSON null in its place
-    reads as the object without members.
+    Stable part of protocol version 1. A JSON null in its place reads as the object without members.
 
     Members:
         field_meta: `_meta`; optional; null or malformed reads as absent.
@@ -272,8 +272,7 @@ class AuthenticateResponse(BaseModel):
 class LogoutRequest(BaseModel):
     """Params of `logout`, a request that the agent handles.
 
-    `LogoutRequest` in the stable schema of protocol version 1. A JSON null in its place reads as
-    the object without members.
+    Stable part of protocol version 1. A JSON null in its place reads as the object without members.
 
     Members:
         field_meta: `_meta`; optional; null or malformed reads as absent.
@@ -291,8 +290,7 @@ class LogoutRequest(BaseModel):
 class LogoutResponse(BaseModel):
     """Result of `logout`, a request that the agent handles.
 
-    `LogoutResponse` in the stable schema of protocol version 1. A JSON null in its place reads as
-    the object without members.
+    Stable part of protocol version 1. A JSON null in its place reads as the object without members.
 
     Members:
         field_meta: `_meta`; optional; null or malformed reads as absent.
@@ -308,9 +306,9 @@ class LogoutResponse(BaseModel):
 
 
 class TerminalAuthMethod(AuthMethodTerminal):
-    """`AuthMethod` whose `type` is `terminal`.
+    """A way to sign in by running the agent once more in a terminal.
 
-    `AuthMethodTerminal` in the stable schema of protocol version 1.
+    `AuthMethod` whose `type` is `terminal`. Stable part of protocol version 1.
 
     Members:
         id: required; id of an authentication method.

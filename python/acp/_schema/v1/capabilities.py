@@ -59,7 +59,7 @@ __all__ = [
 class AgentAuthCapabilities(BaseModel):
     """Value of `AgentCapabilities.auth`.
 
-    `AgentAuthCapabilities` in the stable schema of protocol version 1.
+    Stable part of protocol version 1.
 
     Members:
         status: optional; null or malformed reads as absent; unstable.
@@ -86,9 +86,9 @@ class AgentAuthCapabilities(BaseModel):
 
 
 class AgentCapabilities(BaseModel):
-    """Value of `InitializeResponse.agent_capabilities`.
+    """What the agent can do beyond the baseline.
 
-    `AgentCapabilities` in the stable schema of protocol version 1.
+    Value of `InitializeResponse.agent_capabilities`. Stable part of protocol version 1.
 
     Members:
         load_session: `loadSession`; optional; null or malformed reads as False; False by default;
@@ -142,7 +142,7 @@ class AgentCapabilities(BaseModel):
 class AuthCapabilities(BaseModel):
     """Value of `ClientCapabilities.auth`.
 
-    `AuthCapabilities` in the stable schema of protocol version 1.
+    Stable part of protocol version 1.
 
     Members:
         terminal: optional; null or malformed reads as False; False by default; always written.
@@ -168,7 +168,7 @@ class AuthCapabilities(BaseModel):
 class AuthStatusCapabilities(BaseModel):
     """Value of `AgentAuthCapabilities.status`.
 
-    `AuthStatusCapabilities` in the unstable schema of protocol version 1.
+    Unstable part of protocol version 1.
 
     Members:
         field_meta: `_meta`; optional; null or malformed reads as absent.
@@ -186,7 +186,7 @@ class AuthStatusCapabilities(BaseModel):
 class BooleanConfigOptionCapabilities(BaseModel):
     """Value of `SessionConfigOptionsCapabilities.boolean`.
 
-    `BooleanConfigOptionCapabilities` in the stable schema of protocol version 1.
+    Stable part of protocol version 1.
 
     Members:
         field_meta: `_meta`; optional; null or malformed reads as absent.
@@ -202,9 +202,9 @@ class BooleanConfigOptionCapabilities(BaseModel):
 
 
 class ClientCapabilities(BaseModel):
-    """Value of `InitializeRequest.client_capabilities`.
+    """What the client can do beyond the baseline.
 
-    `ClientCapabilities` in the stable schema of protocol version 1.
+    Value of `InitializeRequest.client_capabilities`. Stable part of protocol version 1.
 
     Members:
         fs: optional; null or malformed reads as an object of defaults; an object of defaults by
@@ -259,7 +259,7 @@ class ClientCapabilities(BaseModel):
 class ClientSessionCapabilities(BaseModel):
     """Value of `ClientCapabilities.session`.
 
-    `ClientSessionCapabilities` in the stable schema of protocol version 1.
+    Stable part of protocol version 1.
 
     Members:
         compaction: optional; null or malformed reads as absent.
@@ -305,7 +305,7 @@ class ClientSessionCapabilities(BaseModel):
 class CompactionCapabilities(BaseModel):
     """Value of `ClientSessionCapabilities.compaction`.
 
-    `CompactionCapabilities` in the stable schema of protocol version 1.
+    Stable part of protocol version 1.
     """
 
     __slots__ = ()
@@ -318,7 +318,7 @@ class CompactionCapabilities(BaseModel):
 class CursorCapabilities(BaseModel):
     """Value of `CursorUpdate.capabilities`.
 
-    `CursorCapabilities` in the unstable schema of protocol version 1.
+    Unstable part of protocol version 1.
 
     Members:
         fork: optional; null or malformed reads as absent.
@@ -344,7 +344,7 @@ class CursorCapabilities(BaseModel):
 class CursorForkCapabilities(BaseModel):
     """Value of `CursorCapabilities.fork`.
 
-    `CursorForkCapabilities` in the unstable schema of protocol version 1.
+    Unstable part of protocol version 1.
 
     Members:
         field_meta: `_meta`; optional; null or malformed reads as absent.
@@ -362,7 +362,7 @@ class CursorForkCapabilities(BaseModel):
 class FileSystemCapabilities(BaseModel):
     """Value of `ClientCapabilities.fs`.
 
-    `FileSystemCapabilities` in the stable schema of protocol version 1.
+    Stable part of protocol version 1.
 
     Members:
         read_text_file: `readTextFile`; optional; null or malformed reads as False; False by
@@ -393,7 +393,7 @@ class FileSystemCapabilities(BaseModel):
 class LogoutCapabilities(BaseModel):
     """Value of `AgentAuthCapabilities.logout`.
 
-    `LogoutCapabilities` in the stable schema of protocol version 1.
+    Stable part of protocol version 1.
 
     Members:
         field_meta: `_meta`; optional; null or malformed reads as absent.
@@ -411,7 +411,7 @@ class LogoutCapabilities(BaseModel):
 class McpCapabilities(BaseModel):
     """Value of `AgentCapabilities.mcp_capabilities`.
 
-    `McpCapabilities` in the stable schema of protocol version 1.
+    Stable part of protocol version 1.
 
     Members:
         http: optional; null or malformed reads as False; False by default; always written.
@@ -443,7 +443,7 @@ class McpCapabilities(BaseModel):
 class NoticeCapabilities(BaseModel):
     """Value of `ClientSessionCapabilities.notices`.
 
-    `NoticeCapabilities` in the stable schema of protocol version 1.
+    Stable part of protocol version 1.
     """
 
     __slots__ = ()
@@ -456,7 +456,7 @@ class NoticeCapabilities(BaseModel):
 class PlanCapabilities(BaseModel):
     """Value of `ClientCapabilities.plan`.
 
-    `PlanCapabilities` in the stable schema of protocol version 1.
+    Stable part of protocol version 1.
 
     Members:
         field_meta: `_meta`; optional; null or malformed reads as absent.
@@ -474,7 +474,7 @@ class PlanCapabilities(BaseModel):
 class PromptCapabilities(BaseModel):
     """Value of `AgentCapabilities.prompt_capabilities`.
 
-    `PromptCapabilities` in the stable schema of protocol version 1.
+    Stable part of protocol version 1.
 
     Members:
         image: optional; null or malformed reads as False; False by default; always written.
@@ -507,7 +507,7 @@ class PromptCapabilities(BaseModel):
 class PromptSuggestionsAudioCapabilities(BaseModel):
     """Value of `PromptSuggestionsCapabilities.audio`.
 
-    `PromptSuggestionsAudioCapabilities` in the unstable schema of protocol version 1.
+    Unstable part of protocol version 1.
 
     Members:
         field_meta: `_meta`; optional; null or malformed reads as absent.
@@ -525,7 +525,7 @@ class PromptSuggestionsAudioCapabilities(BaseModel):
 class PromptSuggestionsCapabilities(BaseModel):
     """Value of `ClientSessionCapabilities.prompt_suggestions`.
 
-    `PromptSuggestionsCapabilities` in the unstable schema of protocol version 1.
+    Unstable part of protocol version 1.
 
     Members:
         image: optional; null or malformed reads as absent.
@@ -557,7 +557,7 @@ class PromptSuggestionsCapabilities(BaseModel):
 class PromptSuggestionsEmbeddedContextCapabilities(BaseModel):
     """Value of `PromptSuggestionsCapabilities.embedded_context`.
 
-    `PromptSuggestionsEmbeddedContextCapabilities` in the unstable schema of protocol version 1.
+    Unstable part of protocol version 1.
 
     Members:
         field_meta: `_meta`; optional; null or malformed reads as absent.
@@ -575,7 +575,7 @@ class PromptSuggestionsEmbeddedContextCapabilities(BaseModel):
 class PromptSuggestionsImageCapabilities(BaseModel):
     """Value of `PromptSuggestionsCapabilities.image`.
 
-    `PromptSuggestionsImageCapabilities` in the unstable schema of protocol version 1.
+    Unstable part of protocol version 1.
 
     Members:
         field_meta: `_meta`; optional; null or malformed reads as absent.
@@ -593,7 +593,7 @@ class PromptSuggestionsImageCapabilities(BaseModel):
 class ProvidersCapabilities(BaseModel):
     """Value of `AgentCapabilities.providers`.
 
-    `ProvidersCapabilities` in the unstable schema of protocol version 1.
+    Unstable part of protocol version 1.
 
     Members:
         field_meta: `_meta`; optional; null or malformed reads as absent.
@@ -611,7 +611,7 @@ class ProvidersCapabilities(BaseModel):
 class SessionAdditionalDirectoriesCapabilities(BaseModel):
     """Value of `SessionCapabilities.additional_directories`.
 
-    `SessionAdditionalDirectoriesCapabilities` in the stable schema of protocol version 1.
+    Stable part of protocol version 1.
 
     Members:
         field_meta: `_meta`; optional; null or malformed reads as absent.
@@ -629,7 +629,7 @@ class SessionAdditionalDirectoriesCapabilities(BaseModel):
 class SessionArchiveCapabilities(BaseModel):
     """Value of `SessionCapabilities.archive`.
 
-    `SessionArchiveCapabilities` in the unstable schema of protocol version 1.
+    Unstable part of protocol version 1.
 
     Members:
         field_meta: `_meta`; optional; null or malformed reads as absent.
@@ -647,7 +647,7 @@ class SessionArchiveCapabilities(BaseModel):
 class SessionCancelCapabilities(BaseModel):
     """Value of `SubagentSessionCapabilities.cancel`.
 
-    `SessionCancelCapabilities` in the stable schema of protocol version 1.
+    Stable part of protocol version 1.
 
     Members:
         field_meta: `_meta`; optional; null or malformed reads as absent.
@@ -665,7 +665,7 @@ class SessionCancelCapabilities(BaseModel):
 class SessionCapabilities(BaseModel):
     """Value of `AgentCapabilities.session_capabilities`.
 
-    `SessionCapabilities` in the stable schema of protocol version 1.
+    Stable part of protocol version 1.
 
     Members:
         list: optional; null or malformed reads as absent.
@@ -735,7 +735,7 @@ class SessionCapabilities(BaseModel):
 class SessionCloseCapabilities(BaseModel):
     """Value of `SessionCapabilities.close`.
 
-    `SessionCloseCapabilities` in the stable schema of protocol version 1.
+    Stable part of protocol version 1.
 
     Members:
         field_meta: `_meta`; optional; null or malformed reads as absent.
@@ -753,7 +753,7 @@ class SessionCloseCapabilities(BaseModel):
 class SessionConfigOptionsCapabilities(BaseModel):
     """Value of `ClientSessionCapabilities.config_options`.
 
-    `SessionConfigOptionsCapabilities` in the stable schema of protocol version 1.
+    Stable part of protocol version 1.
 
     Members:
         boolean: optional; null or malformed reads as absent.
@@ -779,7 +779,7 @@ class SessionConfigOptionsCapabilities(BaseModel):
 class SessionCursorsCapabilities(BaseModel):
     """Value of `ClientSessionCapabilities.cursors`.
 
-    `SessionCursorsCapabilities` in the unstable schema of protocol version 1.
+    Unstable part of protocol version 1.
     """
 
     __slots__ = ()
@@ -792,7 +792,7 @@ class SessionCursorsCapabilities(BaseModel):
 class SessionDeleteCapabilities(BaseModel):
     """Value of `SessionCapabilities.delete`.
 
-    `SessionDeleteCapabilities` in the stable schema of protocol version 1.
+    Stable part of protocol version 1.
 
     Members:
         field_meta: `_meta`; optional; null or malformed reads as absent.
@@ -810,7 +810,7 @@ class SessionDeleteCapabilities(BaseModel):
 class SessionForkCapabilities(BaseModel):
     """Value of `SessionCapabilities.fork`.
 
-    `SessionForkCapabilities` in the unstable schema of protocol version 1.
+    Unstable part of protocol version 1.
 
     Members:
         field_meta: `_meta`; optional; null or malformed reads as absent.
@@ -828,7 +828,7 @@ class SessionForkCapabilities(BaseModel):
 class SessionListCapabilities(BaseModel):
     """Value of `SessionCapabilities.list`.
 
-    `SessionListCapabilities` in the stable schema of protocol version 1.
+    Stable part of protocol version 1.
 
     Members:
         field_meta: `_meta`; optional; null or malformed reads as absent.
@@ -846,7 +846,7 @@ class SessionListCapabilities(BaseModel):
 class SessionOptionsCapabilities(BaseModel):
     """Value of `SessionCapabilities.options`.
 
-    `SessionOptionsCapabilities` in the unstable schema of protocol version 1.
+    Unstable part of protocol version 1.
 
     Members:
         field_meta: `_meta`; optional; null or malformed reads as absent.
@@ -864,7 +864,7 @@ class SessionOptionsCapabilities(BaseModel):
 class SessionResumeCapabilities(BaseModel):
     """Value of `SessionCapabilities.resume`.
 
-    `SessionResumeCapabilities` in the stable schema of protocol version 1.
+    Stable part of protocol version 1.
 
     Members:
         field_meta: `_meta`; optional; null or malformed reads as absent.
@@ -882,7 +882,7 @@ class SessionResumeCapabilities(BaseModel):
 class SessionStatusCapabilities(BaseModel):
     """Value of `SessionCapabilities.status`.
 
-    `SessionStatusCapabilities` in the unstable schema of protocol version 1.
+    Unstable part of protocol version 1.
 
     Members:
         field_meta: `_meta`; optional; null or malformed reads as absent.
@@ -900,7 +900,7 @@ class SessionStatusCapabilities(BaseModel):
 class SessionSystemPromptCapabilities(BaseModel):
     """Value of `SessionCapabilities.system_prompt`.
 
-    `SessionSystemPromptCapabilities` in the stable schema of protocol version 1.
+    Stable part of protocol version 1.
 
     Members:
         mode: optional; null or malformed reads as absent.
@@ -926,7 +926,7 @@ class SessionSystemPromptCapabilities(BaseModel):
 class SessionSystemPromptModeCapabilities(BaseModel):
     """Value of `SessionSystemPromptCapabilities.mode`.
 
-    `SessionSystemPromptModeCapabilities` in the stable schema of protocol version 1.
+    Stable part of protocol version 1.
 
     Members:
         override: optional; null or malformed reads as absent.
@@ -952,7 +952,7 @@ class SessionSystemPromptModeCapabilities(BaseModel):
 class SessionSystemPromptOverrideCapabilities(BaseModel):
     """Value of `SessionSystemPromptModeCapabilities.override`.
 
-    `SessionSystemPromptOverrideCapabilities` in the stable schema of protocol version 1.
+    Stable part of protocol version 1.
 
     Members:
         field_meta: `_meta`; optional; null or malformed reads as absent.
@@ -970,7 +970,7 @@ class SessionSystemPromptOverrideCapabilities(BaseModel):
 class SessionTitleCapabilities(BaseModel):
     """Value of `SessionCapabilities.title`.
 
-    `SessionTitleCapabilities` in the unstable schema of protocol version 1.
+    Unstable part of protocol version 1.
 
     Members:
         field_meta: `_meta`; optional; null or malformed reads as absent.
@@ -988,7 +988,7 @@ class SessionTitleCapabilities(BaseModel):
 class SubagentCapabilities(BaseModel):
     """Value of `ClientCapabilities.subagents`.
 
-    `SubagentCapabilities` in the stable schema of protocol version 1.
+    Stable part of protocol version 1.
 
     Members:
         field_meta: `_meta`; optional; null or malformed reads as absent.
@@ -1006,7 +1006,7 @@ class SubagentCapabilities(BaseModel):
 class SubagentSessionCapabilities(BaseModel):
     """Value of `SubagentUpdate.capabilities`.
 
-    `SubagentSessionCapabilities` in the stable schema of protocol version 1.
+    Stable part of protocol version 1.
 
     Members:
         cancel: optional; null or malformed reads as absent.

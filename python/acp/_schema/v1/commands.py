@@ -21,9 +21,9 @@ __all__ = [
 
 
 class AvailableCommand(BaseModel):
-    """Value of `AvailableCommandsUpdate.available_commands`.
+    """A command that the user may start a prompt with.
 
-    `AvailableCommand` in the stable schema of protocol version 1.
+    Value of `AvailableCommandsUpdate.available_commands`. Stable part of protocol version 1.
 
     Members:
         name: required.
@@ -53,9 +53,10 @@ class AvailableCommand(BaseModel):
 
 
 class AvailableCommandsUpdate(BaseModel):
-    """`SessionUpdate` whose `session_update` is `available_commands_update`.
+    """The commands that can be used now, whole.
 
-    `SessionUpdate` in the stable schema of protocol version 1.
+    `SessionUpdate` whose `session_update` is `available_commands_update`. Stable part of protocol
+    version 1.
 
     Members:
         available_commands: `availableCommands`; required; null or malformed reads as empty;
@@ -82,9 +83,9 @@ class AvailableCommandsUpdate(BaseModel):
 
 
 class UnstructuredCommandInput(BaseModel):
-    """Value of `AvailableCommandInput`.
+    """Free text after the command.
 
-    `UnstructuredCommandInput` in the stable schema of protocol version 1.
+    Value of `AvailableCommandInput`. Stable part of protocol version 1.
 
     Members:
         hint: required.

@@ -41,9 +41,10 @@ SessionConfigOptionCategory: TypeAlias = str
 
 
 class ConfigOptionUpdate(BaseModel):
-    """`SessionUpdate` whose `session_update` is `config_option_update`.
+    """The configuration options of a session, whole.
 
-    `SessionUpdate` in the stable schema of protocol version 1.
+    `SessionUpdate` whose `session_update` is `config_option_update`. Stable part of protocol
+    version 1.
 
     Members:
         config_options: `configOptions`; required; null or malformed reads as empty; malformed items
@@ -72,7 +73,7 @@ class ConfigOptionUpdate(BaseModel):
 class InitialSessionConfigOptionBoolean(BaseModel):
     """`InitialSessionConfigOption` whose `type` is `boolean`.
 
-    `InitialSessionConfigOption` in the unstable schema of protocol version 1.
+    Unstable part of protocol version 1.
 
     Members:
         config_id: `configId`; required; id of a configuration option.
@@ -103,7 +104,7 @@ class InitialSessionConfigOptionBoolean(BaseModel):
 class InitialSessionConfigOptionSelect(BaseModel):
     """`InitialSessionConfigOption` without a `type`.
 
-    `InitialSessionConfigOptionSelect` in the unstable schema of protocol version 1.
+    Unstable part of protocol version 1.
 
     Members:
         config_id: `configId`; required; id of a configuration option.
@@ -130,9 +131,9 @@ class InitialSessionConfigOptionSelect(BaseModel):
 
 
 class SessionConfigBoolean(BaseModel):
-    """Members that `SessionConfigOptionBoolean` have in common.
+    """A configuration option that is on or off.
 
-    `SessionConfigBoolean` in the stable schema of protocol version 1.
+    `SessionConfigOptionBoolean` without its discriminator. Stable part of protocol version 1.
 
     Members:
         current_value: `currentValue`; required.
@@ -148,9 +149,9 @@ class SessionConfigBoolean(BaseModel):
 
 
 class SessionConfigOptionBoolean(SessionConfigBoolean):
-    """`SessionConfigOption` whose `type` is `boolean`.
+    """A configuration option that is on or off.
 
-    `SessionConfigBoolean` in the stable schema of protocol version 1.
+    `SessionConfigOption` whose `type` is `boolean`. Stable part of protocol version 1.
 
     Members:
         current_value: `currentValue`; required.
@@ -188,9 +189,9 @@ class SessionConfigOptionBoolean(SessionConfigBoolean):
 
 
 class SessionConfigSelect(BaseModel):
-    """Members that `SessionConfigOptionSelect` have in common.
+    """A configuration option with a list of values.
 
-    `SessionConfigSelect` in the stable schema of protocol version 1.
+    `SessionConfigOptionSelect` without its discriminator. Stable part of protocol version 1.
 
     Members:
         current_value: `currentValue`; required; id of a value.
@@ -214,9 +215,9 @@ class SessionConfigSelect(BaseModel):
 
 
 class SessionConfigOptionSelect(SessionConfigSelect):
-    """`SessionConfigOption` whose `type` is `select`.
+    """A configuration option with a list of values.
 
-    `SessionConfigSelect` in the stable schema of protocol version 1.
+    `SessionConfigOption` whose `type` is `select`. Stable part of protocol version 1.
 
     Members:
         current_value: `currentValue`; required; id of a value.
@@ -256,9 +257,9 @@ class SessionConfigOptionSelect(SessionConfigSelect):
 
 
 class SessionConfigSelectGroup(BaseModel):
-    """Value of `SessionConfigSelectOptions`.
+    """Values of a configuration option that belong together.
 
-    `SessionConfigSelectGroup` in the stable schema of protocol version 1.
+    Value of `SessionConfigSelectOptions`. Stable part of protocol version 1.
 
     Members:
         group: required; id of a group of values.
@@ -288,9 +289,10 @@ class SessionConfigSelectGroup(BaseModel):
 
 
 class SessionConfigSelectOption(BaseModel):
-    """Value of `SessionConfigSelectGroup.options` and `SessionConfigSelectOptions`.
+    """A value of a configuration option.
 
-    `SessionConfigSelectOption` in the stable schema of protocol version 1.
+    Value of `SessionConfigSelectGroup.options` and `SessionConfigSelectOptions`. Stable part of
+    protocol version 1.
 
     Members:
         value: required; id of a value.
@@ -320,9 +322,9 @@ class SessionConfigSelectOption(BaseModel):
 
 
 class SessionMode(BaseModel):
-    """Value of `SessionModeState.available_modes`.
+    """A way of working that the agent offers.
 
-    `SessionMode` in the stable schema of protocol version 1.
+    Value of `SessionModeState.available_modes`. Stable part of protocol version 1.
 
     Members:
         id: required; id of a mode.
@@ -352,10 +354,10 @@ class SessionMode(BaseModel):
 
 
 class SessionModeState(BaseModel):
-    """Value of `ForkSessionResponse.modes`, `LoadSessionResponse.modes`,
-    `NewSessionResponse.modes`, `ResumeSessionResponse.modes` and 1 more places.
+    """The modes of a session and the one that it is in.
 
-    `SessionModeState` in the stable schema of protocol version 1.
+    Value of `ForkSessionResponse.modes`, `LoadSessionResponse.modes`, `NewSessionResponse.modes`,
+    `ResumeSessionResponse.modes` and 1 more places. Stable part of protocol version 1.
 
     Members:
         current_mode_id: `currentModeId`; required; id of a mode.
@@ -385,7 +387,8 @@ class SessionModeState(BaseModel):
 class SetSessionConfigOptionBooleanRequest(BaseModel):
     """`SetSessionConfigOptionRequest` whose `type` is `boolean`.
 
-    `SetSessionConfigOptionRequest` in the stable schema of protocol version 1.
+    Params of `session/set_config_option`, a request that the agent handles. Stable part of protocol
+    version 1.
 
     Members:
         session_id: `sessionId`; required; session id.
@@ -419,7 +422,7 @@ class SetSessionConfigOptionBooleanRequest(BaseModel):
 class SetSessionConfigOptionResponse(BaseModel):
     """Result of `session/set_config_option`, a request that the agent handles.
 
-    `SetSessionConfigOptionResponse` in the stable schema of protocol version 1.
+    Stable part of protocol version 1.
 
     Members:
         config_options: `configOptions`; required; null or malformed reads as empty; malformed items
@@ -444,9 +447,10 @@ class SetSessionConfigOptionResponse(BaseModel):
 
 
 class SetSessionConfigOptionSelectRequest(BaseModel):
-    """Params of `session/set_config_option`, a request that the agent handles.
+    """`SetSessionConfigOptionRequest` without a `type`.
 
-    `SetSessionConfigOptionSelectRequest` in the stable schema of protocol version 1.
+    Params of `session/set_config_option`, a request that the agent handles. Stable part of protocol
+    version 1.
 
     Members:
         session_id: `sessionId`; required; session id.
@@ -478,7 +482,7 @@ class SetSessionConfigOptionSelectRequest(BaseModel):
 class SetSessionModeRequest(BaseModel):
     """Params of `session/set_mode`, a request that the agent handles.
 
-    `SetSessionModeRequest` in the stable schema of protocol version 1.
+    Stable part of protocol version 1.
 
     Members:
         session_id: `sessionId`; required; session id.
@@ -507,8 +511,7 @@ class SetSessionModeRequest(BaseModel):
 class SetSessionModeResponse(BaseModel):
     """Result of `session/set_mode`, a request that the agent handles.
 
-    `SetSessionModeResponse` in the stable schema of protocol version 1. A JSON null in its place
-    reads as the object without members.
+    Stable part of protocol version 1. A JSON null in its place reads as the object without members.
 
     Members:
         field_meta: `_meta`; optional; null or malformed reads as absent.

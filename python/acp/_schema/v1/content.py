@@ -38,10 +38,10 @@ Role: TypeAlias = Literal["assistant", "user"]
 
 
 class Annotations(BaseModel):
-    """Value of `AudioContent.annotations`, `EmbeddedResource.annotations`,
-    `ImageContent.annotations`, `ResourceLink.annotations` and 1 more places.
+    """Hints on whom content is for and how much it matters.
 
-    `Annotations` in the stable schema of protocol version 1.
+    Value of `AudioContent.annotations`, `EmbeddedResource.annotations`, `ImageContent.annotations`,
+    `ResourceLink.annotations` and 1 more places. Stable part of protocol version 1.
 
     Members:
         audience: optional; null or malformed reads as absent; malformed items are dropped; items:
@@ -72,9 +72,9 @@ class Annotations(BaseModel):
 
 
 class AudioContent(BaseModel):
-    """Members that `AudioContentBlock` have in common.
+    """Sound.
 
-    `AudioContent` in the stable schema of protocol version 1.
+    `AudioContentBlock` without its discriminator. Stable part of protocol version 1.
 
     Members:
         annotations: optional; null or malformed reads as absent.
@@ -104,9 +104,9 @@ class AudioContent(BaseModel):
 
 
 class AudioContentBlock(AudioContent):
-    """`ContentBlock` whose `type` is `audio`.
+    """Sound.
 
-    `AudioContent` in the stable schema of protocol version 1.
+    `ContentBlock` whose `type` is `audio`. Stable part of protocol version 1.
 
     Members:
         annotations: optional; null or malformed reads as absent.
@@ -134,9 +134,9 @@ class AudioContentBlock(AudioContent):
 
 
 class BlobResourceContents(BaseModel):
-    """Value of `EmbeddedResourceResource`.
+    """Binary contents of a resource.
 
-    `BlobResourceContents` in the stable schema of protocol version 1.
+    Value of `EmbeddedResourceResource`. Stable part of protocol version 1.
 
     Members:
         blob: required; base64.
@@ -166,9 +166,9 @@ class BlobResourceContents(BaseModel):
 
 
 class Content(BaseModel):
-    """Members that `ContentToolCallContent` have in common.
+    """Content that a tool call made.
 
-    `Content` in the stable schema of protocol version 1.
+    `ContentToolCallContent` without its discriminator. Stable part of protocol version 1.
 
     Members:
         content: required.
@@ -192,9 +192,10 @@ class Content(BaseModel):
 
 
 class ContentChunk(BaseModel):
-    """Members that `AgentMessageChunk`, `AgentThoughtChunk` and `UserMessageChunk` have in common.
+    """A piece of a message, to be appended.
 
-    `ContentChunk` in the stable schema of protocol version 1.
+    Members that `AgentMessageChunk`, `AgentThoughtChunk` and `UserMessageChunk` have in common.
+    Stable part of protocol version 1.
 
     Members:
         content: required.
@@ -221,9 +222,9 @@ class ContentChunk(BaseModel):
 
 
 class EmbeddedResource(BaseModel):
-    """Members that `EmbeddedResourceContentBlock` have in common.
+    """A resource with its contents.
 
-    `EmbeddedResource` in the stable schema of protocol version 1.
+    `EmbeddedResourceContentBlock` without its discriminator. Stable part of protocol version 1.
 
     Members:
         annotations: optional; null or malformed reads as absent.
@@ -250,9 +251,9 @@ class EmbeddedResource(BaseModel):
 
 
 class EmbeddedResourceContentBlock(EmbeddedResource):
-    """`ContentBlock` whose `type` is `resource`.
+    """A resource with its contents.
 
-    `EmbeddedResource` in the stable schema of protocol version 1.
+    `ContentBlock` whose `type` is `resource`. Stable part of protocol version 1.
 
     Members:
         annotations: optional; null or malformed reads as absent.
@@ -278,9 +279,9 @@ class EmbeddedResourceContentBlock(EmbeddedResource):
 
 
 class ImageContent(BaseModel):
-    """Members that `ImageContentBlock` have in common.
+    """A picture.
 
-    `ImageContent` in the stable schema of protocol version 1.
+    `ImageContentBlock` without its discriminator. Stable part of protocol version 1.
 
     Members:
         annotations: optional; null or malformed reads as absent.
@@ -313,9 +314,9 @@ class ImageContent(BaseModel):
 
 
 class ImageContentBlock(ImageContent):
-    """`ContentBlock` whose `type` is `image`.
+    """A picture.
 
-    `ImageContent` in the stable schema of protocol version 1.
+    `ContentBlock` whose `type` is `image`. Stable part of protocol version 1.
 
     Members:
         annotations: optional; null or malformed reads as absent.
@@ -345,9 +346,9 @@ class ImageContentBlock(ImageContent):
 
 
 class ResourceLink(BaseModel):
-    """Members that `ResourceContentBlock` have in common.
+    """A resource that the agent can read by its URI.
 
-    `ResourceLink` in the stable schema of protocol version 1.
+    `ResourceContentBlock` without its discriminator. Stable part of protocol version 1.
 
     Members:
         annotations: optional; null or malformed reads as absent.
@@ -398,9 +399,9 @@ class ResourceLink(BaseModel):
 
 
 class ResourceContentBlock(ResourceLink):
-    """`ContentBlock` whose `type` is `resource_link`.
+    """A resource that the agent can read by its URI.
 
-    `ResourceLink` in the stable schema of protocol version 1.
+    `ContentBlock` whose `type` is `resource_link`. Stable part of protocol version 1.
 
     Members:
         annotations: optional; null or malformed reads as absent.
@@ -436,9 +437,9 @@ class ResourceContentBlock(ResourceLink):
 
 
 class TextContent(BaseModel):
-    """Members that `TextContentBlock` have in common.
+    """Text; Markdown unless the context says otherwise.
 
-    `TextContent` in the stable schema of protocol version 1.
+    `TextContentBlock` without its discriminator. Stable part of protocol version 1.
 
     Members:
         annotations: optional; null or malformed reads as absent.
@@ -465,9 +466,9 @@ class TextContent(BaseModel):
 
 
 class TextContentBlock(TextContent):
-    """`ContentBlock` whose `type` is `text`.
+    """Text; Markdown unless the context says otherwise.
 
-    `TextContent` in the stable schema of protocol version 1.
+    `ContentBlock` whose `type` is `text`. Stable part of protocol version 1.
 
     Members:
         annotations: optional; null or malformed reads as absent.
@@ -493,9 +494,9 @@ class TextContentBlock(TextContent):
 
 
 class TextResourceContents(BaseModel):
-    """Value of `EmbeddedResourceResource`.
+    """Text contents of a resource.
 
-    `TextResourceContents` in the stable schema of protocol version 1.
+    Value of `EmbeddedResourceResource`. Stable part of protocol version 1.
 
     Members:
         mime_type: `mimeType`; optional; null or malformed reads as absent.

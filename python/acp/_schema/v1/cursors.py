@@ -36,7 +36,7 @@ class CursorMessageAnchor(BaseModel):
     """Members that `AgentMessageCursorAnchor`, `AgentThoughtCursorAnchor`,
     `SessionMessageCursorAnchor` and `UserMessageCursorAnchor` have in common.
 
-    `CursorMessageAnchor` in the unstable schema of protocol version 1.
+    Unstable part of protocol version 1.
 
     Members:
         message_id: `messageId`; required; id of a message.
@@ -65,7 +65,7 @@ class CursorMessageAnchor(BaseModel):
 class AgentMessageCursorAnchor(CursorMessageAnchor):
     """`CursorAnchor` whose `type` is `agent_message`.
 
-    `CursorMessageAnchor` in the unstable schema of protocol version 1.
+    Unstable part of protocol version 1.
 
     Members:
         message_id: `messageId`; required; id of a message.
@@ -93,7 +93,7 @@ class AgentMessageCursorAnchor(CursorMessageAnchor):
 class AgentThoughtCursorAnchor(CursorMessageAnchor):
     """`CursorAnchor` whose `type` is `agent_thought`.
 
-    `CursorMessageAnchor` in the unstable schema of protocol version 1.
+    Unstable part of protocol version 1.
 
     Members:
         message_id: `messageId`; required; id of a message.
@@ -119,9 +119,9 @@ class AgentThoughtCursorAnchor(CursorMessageAnchor):
 
 
 class CursorCompactionAnchor(BaseModel):
-    """Members that `CompactionCursorAnchor` have in common.
+    """`CompactionCursorAnchor` without its discriminator.
 
-    `CursorCompactionAnchor` in the unstable schema of protocol version 1.
+    Unstable part of protocol version 1.
 
     Members:
         compaction_id: `compactionId`; required; id of a compaction.
@@ -150,7 +150,7 @@ class CursorCompactionAnchor(BaseModel):
 class CompactionCursorAnchor(CursorCompactionAnchor):
     """`CursorAnchor` whose `type` is `compaction`.
 
-    `CursorCompactionAnchor` in the unstable schema of protocol version 1.
+    Unstable part of protocol version 1.
 
     Members:
         compaction_id: `compactionId`; required; id of a compaction.
@@ -176,9 +176,9 @@ class CompactionCursorAnchor(CursorCompactionAnchor):
 
 
 class CursorToolCallAnchor(BaseModel):
-    """Members that `ToolCallCursorAnchor` have in common.
+    """`ToolCallCursorAnchor` without its discriminator.
 
-    `CursorToolCallAnchor` in the unstable schema of protocol version 1.
+    Unstable part of protocol version 1.
 
     Members:
         tool_call_id: `toolCallId`; required; id of a tool call.
@@ -207,7 +207,7 @@ class CursorToolCallAnchor(BaseModel):
 class CursorUpdate(BaseModel):
     """`SessionUpdate` whose `session_update` is `cursor_update`.
 
-    `SessionUpdate` in the unstable schema of protocol version 1.
+    Unstable part of protocol version 1.
 
     Members:
         cursor_id: `cursorId`; required; id of a cursor.
@@ -240,9 +240,9 @@ class CursorUpdate(BaseModel):
 
 
 class OtherCursorAnchor(BaseModel):
-    """`CursorAnchor` of a `type` that is not known here; keeps every member.
+    """`CursorAnchor` of a `type` not known here; keeps every member.
 
-    `CursorAnchor` in the unstable schema of protocol version 1.
+    Unstable part of protocol version 1.
 
     Members:
         type: required.
@@ -260,7 +260,7 @@ class OtherCursorAnchor(BaseModel):
 class SessionMessageCursorAnchor(CursorMessageAnchor):
     """`CursorAnchor` whose `type` is `session_message`.
 
-    `CursorMessageAnchor` in the unstable schema of protocol version 1.
+    Unstable part of protocol version 1.
 
     Members:
         message_id: `messageId`; required; id of a message.
@@ -288,7 +288,7 @@ class SessionMessageCursorAnchor(CursorMessageAnchor):
 class ToolCallCursorAnchor(CursorToolCallAnchor):
     """`CursorAnchor` whose `type` is `tool_call`.
 
-    `CursorToolCallAnchor` in the unstable schema of protocol version 1.
+    Unstable part of protocol version 1.
 
     Members:
         tool_call_id: `toolCallId`; required; id of a tool call.
@@ -316,7 +316,7 @@ class ToolCallCursorAnchor(CursorToolCallAnchor):
 class UserMessageCursorAnchor(CursorMessageAnchor):
     """`CursorAnchor` whose `type` is `user_message`.
 
-    `CursorMessageAnchor` in the unstable schema of protocol version 1.
+    Unstable part of protocol version 1.
 
     Members:
         message_id: `messageId`; required; id of a message.

@@ -66,9 +66,9 @@ StringFormat: TypeAlias = Literal["email", "uri", "date", "date-time"]
 
 
 class ElicitationAcceptAction(BaseModel):
-    """Members that `AcceptElicitationResponse` have in common.
+    """`AcceptElicitationResponse` without its discriminator.
 
-    `ElicitationAcceptAction` in the stable schema of protocol version 1.
+    Stable part of protocol version 1.
 
     Members:
         content: optional; null reads as absent.
@@ -89,9 +89,10 @@ class ElicitationAcceptAction(BaseModel):
 
 
 class AcceptElicitationResponse(ElicitationAcceptAction):
-    """`CreateElicitationResponse` whose `action` is `accept`.
+    """The user answered.
 
-    `ElicitationAcceptAction` in the stable schema of protocol version 1.
+    `CreateElicitationResponse` whose `action` is `accept`. Result of `elicitation/create`, a
+    request that the client handles. Stable part of protocol version 1.
 
     Members:
         content: optional; null reads as absent.
@@ -116,9 +117,9 @@ class AcceptElicitationResponse(ElicitationAcceptAction):
 
 
 class BooleanPropertySchema(BaseModel):
-    """Members that `ElicitationBooleanPropertySchema` have in common.
+    """A form field that is true or false.
 
-    `BooleanPropertySchema` in the stable schema of protocol version 1.
+    `ElicitationBooleanPropertySchema` without its discriminator. Stable part of protocol version 1.
 
     Members:
         title: optional; null or malformed reads as absent.
@@ -148,9 +149,10 @@ class BooleanPropertySchema(BaseModel):
 
 
 class CancelElicitationResponse(BaseModel):
-    """`CreateElicitationResponse` whose `action` is `cancel`.
+    """The user gave no answer.
 
-    `CreateElicitationResponse` in the stable schema of protocol version 1.
+    `CreateElicitationResponse` whose `action` is `cancel`. Result of `elicitation/create`, a
+    request that the client handles. Stable part of protocol version 1.
 
     Members:
         field_meta: `_meta`; optional; null or malformed reads as absent.
@@ -175,7 +177,7 @@ class CancelElicitationResponse(BaseModel):
 class CompleteElicitationNotification(BaseModel):
     """Params of `elicitation/complete`, a notification that the client handles.
 
-    `CompleteElicitationNotification` in the stable schema of protocol version 1.
+    Stable part of protocol version 1.
 
     Members:
         elicitation_id: `elicitationId`; required; id of an elicitation.
@@ -202,7 +204,7 @@ class ElicitationRequestScope(BaseModel):
     """Members that `CreateFormRequestElicitationRequest` and `CreateUrlRequestElicitationRequest`
     have in common.
 
-    `ElicitationRequestScope` in the stable schema of protocol version 1.
+    Stable part of protocol version 1.
 
     Members:
         request_id: `requestId`; required.
@@ -218,9 +220,10 @@ class ElicitationRequestScope(BaseModel):
 
 
 class CreateFormRequestElicitationRequest(ElicitationRequestScope):
-    """`CreateElicitationRequest` whose `mode` is `form`.
+    """`CreateElicitationRequest` whose `mode` is `form` and that has `request_id`.
 
-    `ElicitationRequestScope` in the stable schema of protocol version 1.
+    Params of `elicitation/create`, a request that the client handles. Stable part of protocol
+    version 1.
 
     Members:
         request_id: `requestId`; required.
@@ -254,7 +257,7 @@ class ElicitationSessionScope(BaseModel):
     """Members that `CreateFormSessionElicitationRequest` and `CreateUrlSessionElicitationRequest`
     have in common.
 
-    `ElicitationSessionScope` in the stable schema of protocol version 1.
+    Stable part of protocol version 1.
 
     Members:
         session_id: `sessionId`; required; session id.
@@ -278,9 +281,10 @@ class ElicitationSessionScope(BaseModel):
 
 
 class CreateFormSessionElicitationRequest(ElicitationSessionScope):
-    """`CreateElicitationRequest` whose `mode` is `form`.
+    """`CreateElicitationRequest` whose `mode` is `form` and that has `session_id`.
 
-    `ElicitationSessionScope` in the stable schema of protocol version 1.
+    Params of `elicitation/create`, a request that the client handles. Stable part of protocol
+    version 1.
 
     Members:
         session_id: `sessionId`; required; session id.
@@ -313,10 +317,10 @@ class CreateFormSessionElicitationRequest(ElicitationSessionScope):
 
 
 class CreateOtherElicitationRequest(BaseModel):
-    """`CreateElicitationRequest` of a `mode` that is not known here; keeps every member.
+    """`CreateElicitationRequest` of a `mode` not known here; keeps every member.
 
-    `CreateElicitationRequest` in the stable schema of protocol version 1. Exactly one of
-    `session_id` and `request_id` is set.
+    Params of `elicitation/create`, a request that the client handles. Stable part of protocol
+    version 1. Exactly one of `session_id` and `request_id` is set.
 
     Members:
         mode: required.
@@ -352,9 +356,10 @@ class CreateOtherElicitationRequest(BaseModel):
 
 
 class CreateUrlRequestElicitationRequest(ElicitationRequestScope):
-    """`CreateElicitationRequest` whose `mode` is `url`.
+    """`CreateElicitationRequest` whose `mode` is `url` and that has `request_id`.
 
-    `ElicitationRequestScope` in the stable schema of protocol version 1.
+    Params of `elicitation/create`, a request that the client handles. Stable part of protocol
+    version 1.
 
     Members:
         request_id: `requestId`; required.
@@ -388,9 +393,10 @@ class CreateUrlRequestElicitationRequest(ElicitationRequestScope):
 
 
 class CreateUrlSessionElicitationRequest(ElicitationSessionScope):
-    """`CreateElicitationRequest` whose `mode` is `url`.
+    """`CreateElicitationRequest` whose `mode` is `url` and that has `session_id`.
 
-    `ElicitationSessionScope` in the stable schema of protocol version 1.
+    Params of `elicitation/create`, a request that the client handles. Stable part of protocol
+    version 1.
 
     Members:
         session_id: `sessionId`; required; session id.
@@ -426,9 +432,10 @@ class CreateUrlSessionElicitationRequest(ElicitationSessionScope):
 
 
 class DeclineElicitationResponse(BaseModel):
-    """`CreateElicitationResponse` whose `action` is `decline`.
+    """The user said no.
 
-    `CreateElicitationResponse` in the stable schema of protocol version 1.
+    `CreateElicitationResponse` whose `action` is `decline`. Result of `elicitation/create`, a
+    request that the client handles. Stable part of protocol version 1.
 
     Members:
         field_meta: `_meta`; optional; null or malformed reads as absent.
@@ -451,9 +458,9 @@ class DeclineElicitationResponse(BaseModel):
 
 
 class ElicitationBooleanPropertySchema(BooleanPropertySchema):
-    """`ElicitationPropertySchema` whose `type` is `boolean`.
+    """A form field that is true or false.
 
-    `BooleanPropertySchema` in the stable schema of protocol version 1.
+    `ElicitationPropertySchema` whose `type` is `boolean`. Stable part of protocol version 1.
 
     Members:
         title: optional; null or malformed reads as absent.
@@ -483,7 +490,7 @@ class ElicitationBooleanPropertySchema(BooleanPropertySchema):
 class ElicitationCapabilities(BaseModel):
     """Value of `ClientCapabilities.elicitation`.
 
-    `ElicitationCapabilities` in the stable schema of protocol version 1.
+    Stable part of protocol version 1.
 
     Members:
         form: optional; null or malformed reads as absent.
@@ -512,7 +519,7 @@ class ElicitationCapabilities(BaseModel):
 class ElicitationFormCapabilities(BaseModel):
     """Value of `ElicitationCapabilities.form`.
 
-    `ElicitationFormCapabilities` in the stable schema of protocol version 1.
+    Stable part of protocol version 1.
 
     Members:
         field_meta: `_meta`; optional; null or malformed reads as absent.
@@ -528,9 +535,9 @@ class ElicitationFormCapabilities(BaseModel):
 
 
 class IntegerPropertySchema(BaseModel):
-    """Members that `ElicitationIntegerPropertySchema` have in common.
+    """A form field for an integer.
 
-    `IntegerPropertySchema` in the stable schema of protocol version 1.
+    `ElicitationIntegerPropertySchema` without its discriminator. Stable part of protocol version 1.
 
     Members:
         title: optional; null or malformed reads as absent.
@@ -566,9 +573,9 @@ class IntegerPropertySchema(BaseModel):
 
 
 class ElicitationIntegerPropertySchema(IntegerPropertySchema):
-    """`ElicitationPropertySchema` whose `type` is `integer`.
+    """A form field for an integer.
 
-    `IntegerPropertySchema` in the stable schema of protocol version 1.
+    `ElicitationPropertySchema` whose `type` is `integer`. Stable part of protocol version 1.
 
     Members:
         title: optional; null or malformed reads as absent.
@@ -600,9 +607,10 @@ class ElicitationIntegerPropertySchema(IntegerPropertySchema):
 
 
 class MultiSelectPropertySchema(BaseModel):
-    """Members that `ElicitationMultiSelectPropertySchema` have in common.
+    """A form field with several choices.
 
-    `MultiSelectPropertySchema` in the stable schema of protocol version 1.
+    `ElicitationMultiSelectPropertySchema` without its discriminator. Stable part of protocol
+    version 1.
 
     Members:
         title: optional; null or malformed reads as absent.
@@ -643,9 +651,9 @@ class MultiSelectPropertySchema(BaseModel):
 
 
 class ElicitationMultiSelectPropertySchema(MultiSelectPropertySchema):
-    """`ElicitationPropertySchema` whose `type` is `array`.
+    """A form field with several choices.
 
-    `MultiSelectPropertySchema` in the stable schema of protocol version 1.
+    `ElicitationPropertySchema` whose `type` is `array`. Stable part of protocol version 1.
 
     Members:
         title: optional; null or malformed reads as absent.
@@ -681,9 +689,9 @@ class ElicitationMultiSelectPropertySchema(MultiSelectPropertySchema):
 
 
 class NumberPropertySchema(BaseModel):
-    """Members that `ElicitationNumberPropertySchema` have in common.
+    """A form field for a number.
 
-    `NumberPropertySchema` in the stable schema of protocol version 1.
+    `ElicitationNumberPropertySchema` without its discriminator. Stable part of protocol version 1.
 
     Members:
         title: optional; null or malformed reads as absent.
@@ -719,9 +727,9 @@ class NumberPropertySchema(BaseModel):
 
 
 class ElicitationNumberPropertySchema(NumberPropertySchema):
-    """`ElicitationPropertySchema` whose `type` is `number`.
+    """A form field for a number.
 
-    `NumberPropertySchema` in the stable schema of protocol version 1.
+    `ElicitationPropertySchema` whose `type` is `number`. Stable part of protocol version 1.
 
     Members:
         title: optional; null or malformed reads as absent.
@@ -753,9 +761,9 @@ class ElicitationNumberPropertySchema(NumberPropertySchema):
 
 
 class ElicitationOtherPropertySchema(BaseModel):
-    """`ElicitationPropertySchema` of a `type` that is not known here; keeps every member.
+    """`ElicitationPropertySchema` of a `type` not known here; keeps every member.
 
-    `ElicitationPropertySchema` in the stable schema of protocol version 1.
+    Stable part of protocol version 1.
 
     Members:
         type: required.
@@ -771,10 +779,10 @@ class ElicitationOtherPropertySchema(BaseModel):
 
 
 class ElicitationSchema(BaseModel):
-    """Value of `CreateFormRequestElicitationRequest.requested_schema` and
-    `CreateFormSessionElicitationRequest.requested_schema`.
+    """The form that the user is asked to fill in.
 
-    `ElicitationSchema` in the stable schema of protocol version 1.
+    Value of `CreateFormRequestElicitationRequest.requested_schema` and
+    `CreateFormSessionElicitationRequest.requested_schema`. Stable part of protocol version 1.
 
     Members:
         type: optional; null or malformed reads as `object`; `object` by default; always written;
@@ -811,9 +819,9 @@ class ElicitationSchema(BaseModel):
 
 
 class StringPropertySchema(BaseModel):
-    """Members that `ElicitationStringPropertySchema` have in common.
+    """A form field for text, or with one choice.
 
-    `StringPropertySchema` in the stable schema of protocol version 1.
+    `ElicitationStringPropertySchema` without its discriminator. Stable part of protocol version 1.
 
     Members:
         title: optional; null or malformed reads as absent.
@@ -873,9 +881,9 @@ class StringPropertySchema(BaseModel):
 
 
 class ElicitationStringPropertySchema(StringPropertySchema):
-    """`ElicitationPropertySchema` whose `type` is `string`.
+    """A form field for text, or with one choice.
 
-    `StringPropertySchema` in the stable schema of protocol version 1.
+    `ElicitationPropertySchema` whose `type` is `string`. Stable part of protocol version 1.
 
     Members:
         title: optional; null or malformed reads as absent.
@@ -918,7 +926,7 @@ class ElicitationStringPropertySchema(StringPropertySchema):
 class ElicitationUrlCapabilities(BaseModel):
     """Value of `ElicitationCapabilities.url`.
 
-    `ElicitationUrlCapabilities` in the stable schema of protocol version 1.
+    Stable part of protocol version 1.
 
     Members:
         field_meta: `_meta`; optional; null or malformed reads as absent.
@@ -934,9 +942,10 @@ class ElicitationUrlCapabilities(BaseModel):
 
 
 class EnumOption(BaseModel):
-    """Value of `StringPropertySchema.one_of` and `TitledMultiSelectItems.any_of`.
+    """One choice of a form field.
 
-    `EnumOption` in the stable schema of protocol version 1.
+    Value of `StringPropertySchema.one_of` and `TitledMultiSelectItems.any_of`. Stable part of
+    protocol version 1.
 
     Members:
         const: required.
@@ -966,9 +975,10 @@ class EnumOption(BaseModel):
 
 
 class OtherElicitationResponse(BaseModel):
-    """`CreateElicitationResponse` of a `action` that is not known here; keeps every member.
+    """`CreateElicitationResponse` of an `action` not known here; keeps every member.
 
-    `CreateElicitationResponse` in the stable schema of protocol version 1.
+    Result of `elicitation/create`, a request that the client handles. Stable part of protocol
+    version 1.
 
     Members:
         action: required.
@@ -992,9 +1002,9 @@ class OtherElicitationResponse(BaseModel):
 
 
 class OtherMultiSelectItems(BaseModel):
-    """`MultiSelectItems` of a `type` that is not known here; keeps every member.
+    """`MultiSelectItems` of a `type` not known here; keeps every member.
 
-    `MultiSelectItems` in the stable schema of protocol version 1.
+    Stable part of protocol version 1.
 
     Members:
         type: required.
@@ -1012,7 +1022,7 @@ class OtherMultiSelectItems(BaseModel):
 class StringMultiSelectItems(BaseModel):
     """`MultiSelectItems` whose `type` is `string`.
 
-    `MultiSelectItems` in the stable schema of protocol version 1.
+    Stable part of protocol version 1.
 
     Members:
         enum: required.
@@ -1040,7 +1050,7 @@ class StringMultiSelectItems(BaseModel):
 class TitledMultiSelectItems(BaseModel):
     """`MultiSelectItems` without a `type`.
 
-    `TitledMultiSelectItems` in the stable schema of protocol version 1.
+    Stable part of protocol version 1.
 
     Members:
         any_of: `anyOf`; required.

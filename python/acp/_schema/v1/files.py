@@ -20,7 +20,7 @@ __all__ = [
 class ReadTextFileRequest(BaseModel):
     """Params of `fs/read_text_file`, a request that the client handles.
 
-    `ReadTextFileRequest` in the stable schema of protocol version 1.
+    Stable part of protocol version 1.
 
     Members:
         session_id: `sessionId`; required; session id.
@@ -55,7 +55,7 @@ class ReadTextFileRequest(BaseModel):
 class ReadTextFileResponse(BaseModel):
     """Result of `fs/read_text_file`, a request that the client handles.
 
-    `ReadTextFileResponse` in the stable schema of protocol version 1.
+    Stable part of protocol version 1.
 
     Members:
         content: required.
@@ -81,7 +81,7 @@ class ReadTextFileResponse(BaseModel):
 class WriteTextFileRequest(BaseModel):
     """Params of `fs/write_text_file`, a request that the client handles.
 
-    `WriteTextFileRequest` in the stable schema of protocol version 1.
+    Stable part of protocol version 1.
 
     Members:
         session_id: `sessionId`; required; session id.
@@ -113,8 +113,7 @@ class WriteTextFileRequest(BaseModel):
 class WriteTextFileResponse(BaseModel):
     """Result of `fs/write_text_file`, a request that the client handles.
 
-    `WriteTextFileResponse` in the stable schema of protocol version 1. A JSON null in its place
-    reads as the object without members.
+    Stable part of protocol version 1. A JSON null in its place reads as the object without members.
 
     Members:
         field_meta: `_meta`; optional; null or malformed reads as absent.

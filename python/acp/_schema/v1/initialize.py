@@ -19,9 +19,10 @@ __all__ = ["Implementation", "InitializeRequest", "InitializeResponse"]
 
 
 class Implementation(BaseModel):
-    """Value of `InitializeRequest.client_info` and `InitializeResponse.agent_info`.
+    """Name and version of a program.
 
-    `Implementation` in the stable schema of protocol version 1.
+    Value of `InitializeRequest.client_info` and `InitializeResponse.agent_info`. Stable part of
+    protocol version 1.
 
     Members:
         name: required.
@@ -53,7 +54,7 @@ class Implementation(BaseModel):
 class InitializeRequest(BaseModel):
     """Params of `initialize`, a request that the agent handles.
 
-    `InitializeRequest` in the stable schema of protocol version 1.
+    Stable part of protocol version 1.
 
     Members:
         protocol_version: `protocolVersion`; required; protocol version, 0 to 65,535.
@@ -86,7 +87,7 @@ class InitializeRequest(BaseModel):
 class InitializeResponse(BaseModel):
     """Result of `initialize`, a request that the agent handles.
 
-    `InitializeResponse` in the stable schema of protocol version 1.
+    Stable part of protocol version 1.
 
     Members:
         protocol_version: `protocolVersion`; required; protocol version, 0 to 65,535.

@@ -33,9 +33,9 @@ __all__ = [
 
 
 class McpServerAcp(BaseModel):
-    """Members that `AcpMcpServer` have in common.
+    """An MCP server that is reached through the connection.
 
-    `McpServerAcp` in the unstable schema of protocol version 1.
+    `AcpMcpServer` without its discriminator. Unstable part of protocol version 1.
 
     Members:
         name: required.
@@ -62,9 +62,9 @@ class McpServerAcp(BaseModel):
 
 
 class AcpMcpServer(McpServerAcp):
-    """`McpServer` whose `type` is `acp`.
+    """An MCP server that is reached through the connection.
 
-    `McpServerAcp` in the unstable schema of protocol version 1.
+    `McpServer` whose `type` is `acp`. Unstable part of protocol version 1.
 
     Members:
         name: required.
@@ -90,9 +90,10 @@ class AcpMcpServer(McpServerAcp):
 
 
 class EnvVariable(BaseModel):
-    """Value of `CreateTerminalRequest.env` and `McpServerStdio.env`.
+    """An environment variable.
 
-    `EnvVariable` in the stable schema of protocol version 1.
+    Value of `CreateTerminalRequest.env` and `McpServerStdio.env`. Stable part of protocol version
+    1.
 
     Members:
         name: required.
@@ -119,9 +120,9 @@ class EnvVariable(BaseModel):
 
 
 class HttpHeader(BaseModel):
-    """Value of `McpServerHttp.headers` and `McpServerSse.headers`.
+    """A header that is sent with each request.
 
-    `HttpHeader` in the stable schema of protocol version 1.
+    Value of `McpServerHttp.headers` and `McpServerSse.headers`. Stable part of protocol version 1.
 
     Members:
         name: required.
@@ -148,9 +149,9 @@ class HttpHeader(BaseModel):
 
 
 class McpServerHttp(BaseModel):
-    """Members that `HttpMcpServer` have in common.
+    """An MCP server that is reached over HTTP.
 
-    `McpServerHttp` in the stable schema of protocol version 1.
+    `HttpMcpServer` without its discriminator. Stable part of protocol version 1.
 
     Members:
         name: required.
@@ -180,9 +181,9 @@ class McpServerHttp(BaseModel):
 
 
 class HttpMcpServer(McpServerHttp):
-    """`McpServer` whose `type` is `http`.
+    """An MCP server that is reached over HTTP.
 
-    `McpServerHttp` in the stable schema of protocol version 1.
+    `McpServer` whose `type` is `http`. Stable part of protocol version 1.
 
     Members:
         name: required.
@@ -210,10 +211,10 @@ class HttpMcpServer(McpServerHttp):
 
 
 class McpError(BaseModel):
-    """Value of `MessageMcpErrorResponse.error`.
+    """An error of an MCP server.
 
-    `McpError` in the unstable schema of protocol version 1. Members that are not listed are kept in
-    `model_extra`.
+    Value of `MessageMcpErrorResponse.error`. Unstable part of protocol version 1. Members that are
+    not listed are kept in `model_extra`.
 
     Members:
         code: required; signed 32 bits.
@@ -233,9 +234,9 @@ class McpError(BaseModel):
 
 
 class McpServerSse(BaseModel):
-    """Members that `SseMcpServer` have in common.
+    """An MCP server that is reached over server-sent events.
 
-    `McpServerSse` in the stable schema of protocol version 1.
+    `SseMcpServer` without its discriminator. Stable part of protocol version 1.
 
     Members:
         name: required.
@@ -265,9 +266,9 @@ class McpServerSse(BaseModel):
 
 
 class McpServerStdio(BaseModel):
-    """`McpServer` without a `type`.
+    """An MCP server that is started as a process.
 
-    `McpServerStdio` in the stable schema of protocol version 1.
+    `McpServer` without a `type`. Stable part of protocol version 1.
 
     Members:
         name: required.
@@ -302,7 +303,7 @@ class McpServerStdio(BaseModel):
 class MessageMcpErrorResponse(BaseModel):
     """Value of `MessageMcpResponse`.
 
-    `MessageMcpErrorResponse` in the stable schema of protocol version 1.
+    Stable part of protocol version 1.
 
     Members:
         error: required.
@@ -328,7 +329,7 @@ class MessageMcpErrorResponse(BaseModel):
 class MessageMcpNotification(BaseModel):
     """Params of `mcp/message`, a notification that the agent handles.
 
-    `MessageMcpNotification` in the unstable schema of protocol version 1.
+    Unstable part of protocol version 1.
 
     Members:
         server_id: `serverId`; required; id of an MCP server that is reached through the connection.
@@ -363,7 +364,7 @@ class MessageMcpNotification(BaseModel):
 class MessageMcpRequest(BaseModel):
     """Params of `mcp/message`, a request that the client handles.
 
-    `MessageMcpRequest` in the unstable schema of protocol version 1.
+    Unstable part of protocol version 1.
 
     Members:
         server_id: `serverId`; required; id of an MCP server that is reached through the connection.
@@ -398,7 +399,7 @@ class MessageMcpRequest(BaseModel):
 class MessageMcpResultResponse(BaseModel):
     """Value of `MessageMcpResponse`.
 
-    `MessageMcpResultResponse` in the stable schema of protocol version 1.
+    Stable part of protocol version 1.
 
     Members:
         result: required.
@@ -422,9 +423,9 @@ class MessageMcpResultResponse(BaseModel):
 
 
 class SseMcpServer(McpServerSse):
-    """`McpServer` whose `type` is `sse`.
+    """An MCP server that is reached over server-sent events.
 
-    `McpServerSse` in the stable schema of protocol version 1.
+    `McpServer` whose `type` is `sse`. Stable part of protocol version 1.
 
     Members:
         name: required.

@@ -35,9 +35,9 @@ PermissionOptionKind: TypeAlias = Literal[
 
 
 class SelectedPermissionOutcome(BaseModel):
-    """Members that `AllowedOutcome` have in common.
+    """The user chose an option; it may be one that rejects.
 
-    `SelectedPermissionOutcome` in the stable schema of protocol version 1.
+    `AllowedOutcome` without its discriminator. Stable part of protocol version 1.
 
     Members:
         option_id: `optionId`; required; id of a permission option.
@@ -61,9 +61,9 @@ class SelectedPermissionOutcome(BaseModel):
 
 
 class AllowedOutcome(SelectedPermissionOutcome):
-    """`RequestPermissionOutcome` whose `outcome` is `selected`.
+    """The user chose an option; it may be one that rejects.
 
-    `SelectedPermissionOutcome` in the stable schema of protocol version 1.
+    `RequestPermissionOutcome` whose `outcome` is `selected`. Stable part of protocol version 1.
 
     Members:
         option_id: `optionId`; required; id of a permission option.
@@ -87,9 +87,9 @@ class AllowedOutcome(SelectedPermissionOutcome):
 
 
 class DeniedOutcome(BaseModel):
-    """`RequestPermissionOutcome` whose `outcome` is `cancelled`.
+    """The prompt was cancelled before the user chose.
 
-    `RequestPermissionOutcome` in the stable schema of protocol version 1.
+    `RequestPermissionOutcome` whose `outcome` is `cancelled`. Stable part of protocol version 1.
     """
 
     __slots__ = ()
@@ -107,9 +107,9 @@ class DeniedOutcome(BaseModel):
 
 
 class PermissionOption(BaseModel):
-    """Value of `RequestPermissionRequest.options`.
+    """One answer that the user may give.
 
-    `PermissionOption` in the stable schema of protocol version 1.
+    Value of `RequestPermissionRequest.options`. Stable part of protocol version 1.
 
     Members:
         option_id: `optionId`; required; id of a permission option.
@@ -142,7 +142,7 @@ class PermissionOption(BaseModel):
 class RequestPermissionRequest(BaseModel):
     """Params of `session/request_permission`, a request that the client handles.
 
-    `RequestPermissionRequest` in the stable schema of protocol version 1.
+    Stable part of protocol version 1.
 
     Members:
         session_id: `sessionId`; required; session id.
@@ -174,7 +174,7 @@ class RequestPermissionRequest(BaseModel):
 class RequestPermissionResponse(BaseModel):
     """Result of `session/request_permission`, a request that the client handles.
 
-    `RequestPermissionResponse` in the stable schema of protocol version 1.
+    Stable part of protocol version 1.
 
     Members:
         outcome: required.

@@ -34,9 +34,9 @@ PlanEntryStatus: TypeAlias = Literal["pending", "in_progress", "completed"]
 
 
 class Plan(BaseModel):
-    """Members that `AgentPlanUpdate` have in common.
+    """`AgentPlanUpdate` without its discriminator.
 
-    `Plan` in the stable schema of protocol version 1.
+    Stable part of protocol version 1.
 
     Members:
         entries: required; null or malformed reads as empty; malformed items are dropped.
@@ -60,9 +60,9 @@ class Plan(BaseModel):
 
 
 class PlanEntry(BaseModel):
-    """Value of `Plan.entries` and `PlanItems.entries`.
+    """One step of a plan.
 
-    `PlanEntry` in the stable schema of protocol version 1.
+    Value of `Plan.entries` and `PlanItems.entries`. Stable part of protocol version 1.
 
     Members:
         content: required.
@@ -92,9 +92,9 @@ class PlanEntry(BaseModel):
 
 
 class PlanItems(BaseModel):
-    """Members that `PlanUpdateItems` have in common.
+    """A plan as a list of steps.
 
-    `PlanItems` in the stable schema of protocol version 1.
+    `PlanUpdateItems` without its discriminator. Stable part of protocol version 1.
 
     Members:
         plan_id: `planId`; required; id of a plan.
@@ -121,9 +121,9 @@ class PlanItems(BaseModel):
 
 
 class PlanMarkdown(BaseModel):
-    """Members that `PlanUpdateMarkdown` have in common.
+    """A plan as text.
 
-    `PlanMarkdown` in the stable schema of protocol version 1.
+    `PlanUpdateMarkdown` without its discriminator. Stable part of protocol version 1.
 
     Members:
         plan_id: `planId`; required; id of a plan.
@@ -153,9 +153,9 @@ class PlanMarkdown(BaseModel):
 
 
 class PlanRemoved(BaseModel):
-    """Members that `AgentPlanRemovedUpdate` have in common.
+    """`AgentPlanRemovedUpdate` without its discriminator.
 
-    `PlanRemoved` in the stable schema of protocol version 1.
+    Stable part of protocol version 1.
 
     Members:
         plan_id: `planId`; required; id of a plan.
@@ -179,9 +179,9 @@ class PlanRemoved(BaseModel):
 
 
 class PlanUpdate(BaseModel):
-    """Members that `AgentPlanContentUpdate` have in common.
+    """`AgentPlanContentUpdate` without its discriminator.
 
-    `PlanUpdate` in the stable schema of protocol version 1.
+    Stable part of protocol version 1.
 
     Members:
         plan: required.
@@ -205,9 +205,9 @@ class PlanUpdate(BaseModel):
 
 
 class PlanUpdateItems(PlanItems):
-    """`PlanUpdateContent` whose `type` is `items`.
+    """A plan as a list of steps.
 
-    `PlanItems` in the stable schema of protocol version 1.
+    `PlanUpdateContent` whose `type` is `items`. Stable part of protocol version 1.
 
     Members:
         plan_id: `planId`; required; id of a plan.
@@ -233,9 +233,9 @@ class PlanUpdateItems(PlanItems):
 
 
 class PlanUpdateMarkdown(PlanMarkdown):
-    """`PlanUpdateContent` whose `type` is `markdown`.
+    """A plan as text.
 
-    `PlanMarkdown` in the stable schema of protocol version 1.
+    `PlanUpdateContent` whose `type` is `markdown`. Stable part of protocol version 1.
 
     Members:
         plan_id: `planId`; required; id of a plan.

@@ -25,9 +25,10 @@ __all__ = [
 
 
 class CancelNotification(BaseModel):
-    """Params of `session/cancel`, a notification that the agent handles.
+    """Stops the running prompt of a session.
 
-    `CancelNotification` in the stable schema of protocol version 1.
+    Params of `session/cancel`, a notification that the agent handles. Stable part of protocol
+    version 1.
 
     Members:
         session_id: `sessionId`; required; session id.
@@ -53,7 +54,7 @@ class CancelNotification(BaseModel):
 class PromptRequest(BaseModel):
     """Params of `session/prompt`, a request that the agent handles.
 
-    `PromptRequest` in the stable schema of protocol version 1.
+    Stable part of protocol version 1.
 
     Members:
         session_id: `sessionId`; required; session id.
@@ -82,7 +83,7 @@ class PromptRequest(BaseModel):
 class PromptResponse(BaseModel):
     """Result of `session/prompt`, a request that the agent handles.
 
-    `PromptResponse` in the stable schema of protocol version 1.
+    Stable part of protocol version 1.
 
     Members:
         stop_reason: `stopReason`; required; `end_turn`, `max_tokens`, `max_turn_requests`,
@@ -110,9 +111,9 @@ class PromptResponse(BaseModel):
 
 
 class PromptSuggestion(BaseModel):
-    """Value of `PromptSuggestionsUpdate.suggestions`.
+    """A prompt that the user may want to send next.
 
-    `PromptSuggestion` in the unstable schema of protocol version 1.
+    Value of `PromptSuggestionsUpdate.suggestions`. Unstable part of protocol version 1.
 
     Members:
         prompt: required; should not be empty, not checked.
@@ -136,9 +137,10 @@ class PromptSuggestion(BaseModel):
 
 
 class PromptSuggestionsUpdate(BaseModel):
-    """`SessionUpdate` whose `session_update` is `prompt_suggestions_update`.
+    """Suggested prompts, whole.
 
-    `SessionUpdate` in the unstable schema of protocol version 1.
+    `SessionUpdate` whose `session_update` is `prompt_suggestions_update`. Unstable part of protocol
+    version 1.
 
     Members:
         suggestions: required; malformed items are dropped.

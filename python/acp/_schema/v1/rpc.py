@@ -19,9 +19,10 @@ __all__ = [
 
 
 class CancelRequestNotification(BaseModel):
-    """Params of `$/cancel_request`, a notification that every endpoint handles.
+    """Asks the peer to stop working on a request.
 
-    `CancelRequestNotification` in the stable schema of protocol version 1.
+    Params of `$/cancel_request`, a notification that every endpoint handles. Stable part of
+    protocol version 1.
 
     Members:
         request_id: `requestId`; required.
@@ -45,9 +46,9 @@ class CancelRequestNotification(BaseModel):
 
 
 class Error(BaseModel):
-    """Value of `ErrorStopReason.error` and `IdleStateUpdate.error`.
+    """A JSON-RPC error.
 
-    `Error` in the stable schema of protocol version 1.
+    Value of `ErrorStopReason.error` and `IdleStateUpdate.error`. Stable part of protocol version 1.
 
     Members:
         code: required; JSON-RPC error code, signed 32 bits.
@@ -69,7 +70,7 @@ class Error(BaseModel):
 class ProxySuccessorNotification(BaseModel):
     """Params of `proxy/successor`, a notification that a proxy handles.
 
-    `ProxySuccessorNotification` in the unstable schema of protocol version 1.
+    Unstable part of protocol version 1.
 
     Members:
         method: required.
@@ -98,7 +99,7 @@ class ProxySuccessorNotification(BaseModel):
 class ProxySuccessorRequest(BaseModel):
     """Params of `proxy/successor`, a request that a proxy handles.
 
-    `ProxySuccessorRequest` in the unstable schema of protocol version 1.
+    Unstable part of protocol version 1.
 
     Members:
         method: required.

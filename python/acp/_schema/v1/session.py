@@ -65,7 +65,7 @@ SystemPromptMode: TypeAlias = str
 class ArchiveSessionRequest(BaseModel):
     """Params of `session/archive`, a request that the agent handles.
 
-    `ArchiveSessionRequest` in the unstable schema of protocol version 1.
+    Unstable part of protocol version 1.
 
     Members:
         session_id: `sessionId`; required; session id.
@@ -91,8 +91,8 @@ class ArchiveSessionRequest(BaseModel):
 class ArchiveSessionResponse(BaseModel):
     """Result of `session/archive`, a request that the agent handles.
 
-    `ArchiveSessionResponse` in the unstable schema of protocol version 1. A JSON null in its place
-    reads as the object without members.
+    Unstable part of protocol version 1. A JSON null in its place reads as the object without
+    members.
 
     Members:
         field_meta: `_meta`; optional; null or malformed reads as absent.
@@ -110,7 +110,7 @@ class ArchiveSessionResponse(BaseModel):
 class CloseSessionRequest(BaseModel):
     """Params of `session/close`, a request that the agent handles.
 
-    `CloseSessionRequest` in the stable schema of protocol version 1.
+    Stable part of protocol version 1.
 
     Members:
         session_id: `sessionId`; required; session id.
@@ -136,8 +136,7 @@ class CloseSessionRequest(BaseModel):
 class CloseSessionResponse(BaseModel):
     """Result of `session/close`, a request that the agent handles.
 
-    `CloseSessionResponse` in the stable schema of protocol version 1. A JSON null in its place
-    reads as the object without members.
+    Stable part of protocol version 1. A JSON null in its place reads as the object without members.
 
     Members:
         field_meta: `_meta`; optional; null or malformed reads as absent.
@@ -155,7 +154,7 @@ class CloseSessionResponse(BaseModel):
 class DeleteSessionRequest(BaseModel):
     """Params of `session/delete`, a request that the agent handles.
 
-    `DeleteSessionRequest` in the stable schema of protocol version 1.
+    Stable part of protocol version 1.
 
     Members:
         session_id: `sessionId`; required; session id.
@@ -181,8 +180,7 @@ class DeleteSessionRequest(BaseModel):
 class DeleteSessionResponse(BaseModel):
     """Result of `session/delete`, a request that the agent handles.
 
-    `DeleteSessionResponse` in the stable schema of protocol version 1. A JSON null in its place
-    reads as the object without members.
+    Stable part of protocol version 1. A JSON null in its place reads as the object without members.
 
     Members:
         field_meta: `_meta`; optional; null or malformed reads as absent.
@@ -200,7 +198,7 @@ class DeleteSessionResponse(BaseModel):
 class ForkSessionRequest(BaseModel):
     """Params of `session/fork`, a request that the agent handles.
 
-    `ForkSessionRequest` in the unstable schema of protocol version 1.
+    Unstable part of protocol version 1.
 
     Members:
         session_id: `sessionId`; required; session id.
@@ -256,7 +254,7 @@ class ForkSessionRequest(BaseModel):
 class ForkSessionResponse(BaseModel):
     """Result of `session/fork`, a request that the agent handles.
 
-    `ForkSessionResponse` in the unstable schema of protocol version 1.
+    Unstable part of protocol version 1.
 
     Members:
         session_id: `sessionId`; required; session id.
@@ -289,8 +287,7 @@ class ForkSessionResponse(BaseModel):
 class ListSessionsRequest(BaseModel):
     """Params of `session/list`, a request that the agent handles.
 
-    `ListSessionsRequest` in the stable schema of protocol version 1. A JSON null in its place reads
-    as the object without members.
+    Stable part of protocol version 1. A JSON null in its place reads as the object without members.
 
     Members:
         cwd: optional; null reads as absent; absolute path.
@@ -323,7 +320,7 @@ class ListSessionsRequest(BaseModel):
 class ListSessionsResponse(BaseModel):
     """Result of `session/list`, a request that the agent handles.
 
-    `ListSessionsResponse` in the stable schema of protocol version 1.
+    Stable part of protocol version 1.
 
     Members:
         sessions: required; null or malformed reads as empty; malformed items are dropped.
@@ -353,7 +350,7 @@ class ListSessionsResponse(BaseModel):
 class LoadSessionRequest(BaseModel):
     """Params of `session/load`, a request that the agent handles.
 
-    `LoadSessionRequest` in the stable schema of protocol version 1.
+    Stable part of protocol version 1.
 
     Members:
         mcp_servers: `mcpServers`; required; null reads as empty.
@@ -404,8 +401,7 @@ class LoadSessionRequest(BaseModel):
 class LoadSessionResponse(BaseModel):
     """Result of `session/load`, a request that the agent handles.
 
-    `LoadSessionResponse` in the stable schema of protocol version 1. A JSON null in its place reads
-    as the object without members.
+    Stable part of protocol version 1. A JSON null in its place reads as the object without members.
 
     Members:
         modes: optional; null or malformed reads as absent.
@@ -435,7 +431,7 @@ class LoadSessionResponse(BaseModel):
 class NewSessionRequest(BaseModel):
     """Params of `session/new`, a request that the agent handles.
 
-    `NewSessionRequest` in the stable schema of protocol version 1.
+    Stable part of protocol version 1.
 
     Members:
         cwd: required; absolute path.
@@ -482,7 +478,7 @@ class NewSessionRequest(BaseModel):
 class NewSessionResponse(BaseModel):
     """Result of `session/new`, a request that the agent handles.
 
-    `NewSessionResponse` in the stable schema of protocol version 1.
+    Stable part of protocol version 1.
 
     Members:
         session_id: `sessionId`; required; session id.
@@ -515,7 +511,7 @@ class NewSessionResponse(BaseModel):
 class ResumeSessionRequest(BaseModel):
     """Params of `session/resume`, a request that the agent handles.
 
-    `ResumeSessionRequest` in the stable schema of protocol version 1.
+    Stable part of protocol version 1.
 
     Members:
         session_id: `sessionId`; required; session id.
@@ -567,8 +563,7 @@ class ResumeSessionRequest(BaseModel):
 class ResumeSessionResponse(BaseModel):
     """Result of `session/resume`, a request that the agent handles.
 
-    `ResumeSessionResponse` in the stable schema of protocol version 1. A JSON null in its place
-    reads as the object without members.
+    Stable part of protocol version 1. A JSON null in its place reads as the object without members.
 
     Members:
         modes: optional; null or malformed reads as absent.
@@ -596,9 +591,9 @@ class ResumeSessionResponse(BaseModel):
 
 
 class SessionInfo(BaseModel):
-    """Value of `ListSessionsResponse.sessions`.
+    """What a list of sessions tells about one.
 
-    `SessionInfo` in the stable schema of protocol version 1.
+    Value of `ListSessionsResponse.sessions`. Stable part of protocol version 1.
 
     Members:
         session_id: `sessionId`; required; session id.
@@ -649,7 +644,7 @@ class SessionInfo(BaseModel):
 class SessionOptionsRequest(BaseModel):
     """Params of `session/options`, a request that the agent handles.
 
-    `SessionOptionsRequest` in the unstable schema of protocol version 1.
+    Unstable part of protocol version 1.
 
     Members:
         cwd: required.
@@ -682,8 +677,8 @@ class SessionOptionsRequest(BaseModel):
 class SessionOptionsResponse(BaseModel):
     """Result of `session/options`, a request that the agent handles.
 
-    `SessionOptionsResponse` in the unstable schema of protocol version 1. A JSON null in its place
-    reads as the object without members.
+    Unstable part of protocol version 1. A JSON null in its place reads as the object without
+    members.
 
     Members:
         modes: optional; null or malformed reads as absent.
@@ -713,7 +708,7 @@ class SessionOptionsResponse(BaseModel):
 class SessionStatusRequest(BaseModel):
     """Params of `session/status`, a request that the agent handles.
 
-    `SessionStatusRequest` in the unstable schema of protocol version 1.
+    Unstable part of protocol version 1.
 
     Members:
         session_id: `sessionId`; required; session id.
@@ -739,7 +734,7 @@ class SessionStatusRequest(BaseModel):
 class SessionStatusResponse(BaseModel):
     """Result of `session/status`, a request that the agent handles.
 
-    `SessionStatusResponse` in the unstable schema of protocol version 1.
+    Unstable part of protocol version 1.
 
     Members:
         status: required; `open` or `saved` (others are kept).
@@ -765,7 +760,7 @@ class SessionStatusResponse(BaseModel):
 class SetSessionTitleRequest(BaseModel):
     """Params of `session/set_title`, a request that the agent handles.
 
-    `SetSessionTitleRequest` in the unstable schema of protocol version 1.
+    Unstable part of protocol version 1.
 
     Members:
         session_id: `sessionId`; required; session id.
@@ -794,7 +789,7 @@ class SetSessionTitleRequest(BaseModel):
 class SetSessionTitleResponse(BaseModel):
     """Result of `session/set_title`, a request that the agent handles.
 
-    `SetSessionTitleResponse` in the unstable schema of protocol version 1.
+    Unstable part of protocol version 1.
 
     Members:
         title: required.
@@ -818,10 +813,11 @@ class SetSessionTitleResponse(BaseModel):
 
 
 class SystemPrompt(BaseModel):
-    """Value of `ForkSessionRequest.system_prompt`, `LoadSessionRequest.system_prompt`,
-    `NewSessionRequest.system_prompt` and `ResumeSessionRequest.system_prompt`.
+    """What the agent is told before the conversation.
 
-    `SystemPrompt` in the stable schema of protocol version 1.
+    Value of `ForkSessionRequest.system_prompt`, `LoadSessionRequest.system_prompt`,
+    `NewSessionRequest.system_prompt` and `ResumeSessionRequest.system_prompt`. Stable part of
+    protocol version 1.
 
     Members:
         mode: required; `append` or `override` (others are kept).
@@ -850,7 +846,7 @@ class SystemPrompt(BaseModel):
 class UnarchiveSessionRequest(BaseModel):
     """Params of `session/unarchive`, a request that the agent handles.
 
-    `UnarchiveSessionRequest` in the unstable schema of protocol version 1.
+    Unstable part of protocol version 1.
 
     Members:
         session_id: `sessionId`; required; session id.
@@ -876,8 +872,8 @@ class UnarchiveSessionRequest(BaseModel):
 class UnarchiveSessionResponse(BaseModel):
     """Result of `session/unarchive`, a request that the agent handles.
 
-    `UnarchiveSessionResponse` in the unstable schema of protocol version 1. A JSON null in its
-    place reads as the object without members.
+    Unstable part of protocol version 1. A JSON null in its place reads as the object without
+    members.
 
     Members:
         field_meta: `_meta`; optional; null or malformed reads as absent.

@@ -37,7 +37,7 @@ StopReason: TypeAlias = Literal[
 class ErrorStopReason(BaseModel):
     """The object `ErrorStopReason`.
 
-    `ErrorStopReason` in the stable schema of protocol version 1.
+    Stable part of protocol version 1.
 
     Members:
         error: optional; null or malformed reads as absent.
@@ -53,11 +53,12 @@ class ErrorStopReason(BaseModel):
 
 
 class IdleStateUpdate(BaseModel):
-    """`StateUpdate` whose `state` is `idle`.
+    """The session waits for a prompt.
 
-    `StateUpdate` in the stable schema of protocol version 1. For a `stop_reason` other than
-    `end_turn`, `max_tokens`, `max_turn_requests`, `refusal`, `cancelled` or `error`, members that
-    are not listed are kept in `model_extra`. `error` is read only when `stop_reason` is `error`.
+    `StateUpdate` whose `state` is `idle`. Stable part of protocol version 1. For a `stop_reason`
+    other than `end_turn`, `max_tokens`, `max_turn_requests`, `refusal`, `cancelled` or `error`,
+    members that are not listed are kept in `model_extra`. `error` is read only when `stop_reason`
+    is `error`.
 
     Members:
         usage: optional; null or malformed reads as absent; unstable.
@@ -89,9 +90,9 @@ class IdleStateUpdate(BaseModel):
 
 
 class OtherStateUpdate(BaseModel):
-    """`StateUpdate` of a `state` that is not known here; keeps every member.
+    """`StateUpdate` of a `state` not known here; keeps every member.
 
-    `StateUpdate` in the stable schema of protocol version 1.
+    Stable part of protocol version 1.
 
     Members:
         state: required.
@@ -107,9 +108,9 @@ class OtherStateUpdate(BaseModel):
 
 
 class RequiresActionStateUpdate(BaseModel):
-    """`StateUpdate` whose `state` is `requires_action`.
+    """The session waits for the user.
 
-    `StateUpdate` in the stable schema of protocol version 1.
+    `StateUpdate` whose `state` is `requires_action`. Stable part of protocol version 1.
 
     Members:
         field_meta: `_meta`; optional; null or malformed reads as absent.
@@ -132,9 +133,9 @@ class RequiresActionStateUpdate(BaseModel):
 
 
 class RunningStateUpdate(BaseModel):
-    """`StateUpdate` whose `state` is `running`.
+    """The agent is working.
 
-    `StateUpdate` in the stable schema of protocol version 1.
+    `StateUpdate` whose `state` is `running`. Stable part of protocol version 1.
 
     Members:
         field_meta: `_meta`; optional; null or malformed reads as absent.
@@ -157,9 +158,9 @@ class RunningStateUpdate(BaseModel):
 
 
 class UnknownStateUpdate(BaseModel):
-    """`StateUpdate` whose `state` is `unknown`.
+    """What the session is doing is not known.
 
-    `StateUpdate` in the stable schema of protocol version 1.
+    `StateUpdate` whose `state` is `unknown`. Stable part of protocol version 1.
 
     Members:
         field_meta: `_meta`; optional; null or malformed reads as absent.
@@ -182,9 +183,10 @@ class UnknownStateUpdate(BaseModel):
 
 
 class Usage(BaseModel):
-    """Value of `IdleStateUpdate.usage` and `PromptResponse.usage`.
+    """Tokens that were used.
 
-    `Usage` in the unstable schema of protocol version 1.
+    Value of `IdleStateUpdate.usage` and `PromptResponse.usage`. Unstable part of protocol version
+    1.
 
     Members:
         total_tokens: `totalTokens`; required; 0 to 18,446,744,073,709,551,615; tokens.

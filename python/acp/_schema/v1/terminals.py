@@ -33,7 +33,7 @@ __all__ = [
 class CreateTerminalRequest(BaseModel):
     """Params of `terminal/create`, a request that the client handles.
 
-    `CreateTerminalRequest` in the stable schema of protocol version 1.
+    Stable part of protocol version 1.
 
     Members:
         session_id: `sessionId`; required; session id.
@@ -75,7 +75,7 @@ class CreateTerminalRequest(BaseModel):
 class CreateTerminalResponse(BaseModel):
     """Result of `terminal/create`, a request that the client handles.
 
-    `CreateTerminalResponse` in the stable schema of protocol version 1.
+    Stable part of protocol version 1.
 
     Members:
         terminal_id: `terminalId`; required; id of a terminal.
@@ -101,7 +101,7 @@ class CreateTerminalResponse(BaseModel):
 class KillTerminalRequest(BaseModel):
     """Params of `terminal/kill`, a request that the client handles.
 
-    `KillTerminalRequest` in the stable schema of protocol version 1.
+    Stable part of protocol version 1.
 
     Members:
         session_id: `sessionId`; required; session id.
@@ -130,8 +130,7 @@ class KillTerminalRequest(BaseModel):
 class KillTerminalResponse(BaseModel):
     """Result of `terminal/kill`, a request that the client handles.
 
-    `KillTerminalResponse` in the stable schema of protocol version 1. A JSON null in its place
-    reads as the object without members.
+    Stable part of protocol version 1. A JSON null in its place reads as the object without members.
 
     Members:
         field_meta: `_meta`; optional; null or malformed reads as absent.
@@ -149,7 +148,7 @@ class KillTerminalResponse(BaseModel):
 class ReleaseTerminalRequest(BaseModel):
     """Params of `terminal/release`, a request that the client handles.
 
-    `ReleaseTerminalRequest` in the stable schema of protocol version 1.
+    Stable part of protocol version 1.
 
     Members:
         session_id: `sessionId`; required; session id.
@@ -178,8 +177,7 @@ class ReleaseTerminalRequest(BaseModel):
 class ReleaseTerminalResponse(BaseModel):
     """Result of `terminal/release`, a request that the client handles.
 
-    `ReleaseTerminalResponse` in the stable schema of protocol version 1. A JSON null in its place
-    reads as the object without members.
+    Stable part of protocol version 1. A JSON null in its place reads as the object without members.
 
     Members:
         field_meta: `_meta`; optional; null or malformed reads as absent.
@@ -195,9 +193,9 @@ class ReleaseTerminalResponse(BaseModel):
 
 
 class Terminal(BaseModel):
-    """Members that `TerminalToolCallContent` have in common.
+    """A terminal whose output is shown.
 
-    `Terminal` in the stable schema of protocol version 1.
+    `TerminalToolCallContent` without its discriminator. Stable part of protocol version 1.
 
     Members:
         terminal_id: `terminalId`; required; id of a terminal.
@@ -221,9 +219,9 @@ class Terminal(BaseModel):
 
 
 class TerminalExitStatus(BaseModel):
-    """Value of `TerminalOutputResponse.exit_status`.
+    """How a process ended.
 
-    `TerminalExitStatus` in the stable schema of protocol version 1.
+    Value of `TerminalOutputResponse.exit_status`. Stable part of protocol version 1.
 
     Members:
         exit_code: `exitCode`; optional; null or malformed reads as absent; 0 to 4,294,967,295; exit
@@ -254,7 +252,7 @@ class TerminalExitStatus(BaseModel):
 class TerminalOutputRequest(BaseModel):
     """Params of `terminal/output`, a request that the client handles.
 
-    `TerminalOutputRequest` in the stable schema of protocol version 1.
+    Stable part of protocol version 1.
 
     Members:
         session_id: `sessionId`; required; session id.
@@ -283,7 +281,7 @@ class TerminalOutputRequest(BaseModel):
 class TerminalOutputResponse(BaseModel):
     """Result of `terminal/output`, a request that the client handles.
 
-    `TerminalOutputResponse` in the stable schema of protocol version 1.
+    Stable part of protocol version 1.
 
     Members:
         output: required.
@@ -315,7 +313,7 @@ class TerminalOutputResponse(BaseModel):
 class WaitForTerminalExitRequest(BaseModel):
     """Params of `terminal/wait_for_exit`, a request that the client handles.
 
-    `WaitForTerminalExitRequest` in the stable schema of protocol version 1.
+    Stable part of protocol version 1.
 
     Members:
         session_id: `sessionId`; required; session id.
@@ -344,8 +342,7 @@ class WaitForTerminalExitRequest(BaseModel):
 class WaitForTerminalExitResponse(BaseModel):
     """Result of `terminal/wait_for_exit`, a request that the client handles.
 
-    `WaitForTerminalExitResponse` in the stable schema of protocol version 1. A JSON null in its
-    place reads as the object without members.
+    Stable part of protocol version 1. A JSON null in its place reads as the object without members.
 
     Members:
         exit_code: `exitCode`; optional; null or malformed reads as absent; 0 to 4,294,967,295; exit

@@ -54,9 +54,9 @@ others read as `other`.
 
 
 class ContentToolCallContent(Content):
-    """`ToolCallContent` whose `type` is `content`.
+    """Content that a tool call made.
 
-    `Content` in the stable schema of protocol version 1.
+    `ToolCallContent` whose `type` is `content`. Stable part of protocol version 1.
 
     Members:
         content: required.
@@ -80,9 +80,9 @@ class ContentToolCallContent(Content):
 
 
 class Diff(BaseModel):
-    """Members that `FileEditToolCallContent` have in common.
+    """A change to files.
 
-    `Diff` in the stable schema of protocol version 1.
+    `FileEditToolCallContent` without its discriminator. Stable part of protocol version 1.
 
     Members:
         path: required; absolute path.
@@ -112,9 +112,9 @@ class Diff(BaseModel):
 
 
 class FileEditToolCallContent(Diff):
-    """`ToolCallContent` whose `type` is `diff`.
+    """A change to files.
 
-    `Diff` in the stable schema of protocol version 1.
+    `ToolCallContent` whose `type` is `diff`. Stable part of protocol version 1.
 
     Members:
         path: required; absolute path.
@@ -142,9 +142,9 @@ class FileEditToolCallContent(Diff):
 
 
 class SessionReference(BaseModel):
-    """Members that `SessionToolCallContent` have in common.
+    """Another session, such as that of a subagent.
 
-    `SessionReference` in the stable schema of protocol version 1.
+    `SessionToolCallContent` without its discriminator. Stable part of protocol version 1.
 
     Members:
         session_id: `sessionId`; required; session id.
@@ -168,9 +168,9 @@ class SessionReference(BaseModel):
 
 
 class SessionToolCallContent(SessionReference):
-    """`ToolCallContent` whose `type` is `session`.
+    """Another session, such as that of a subagent.
 
-    `SessionReference` in the stable schema of protocol version 1.
+    `ToolCallContent` whose `type` is `session`. Stable part of protocol version 1.
 
     Members:
         session_id: `sessionId`; required; session id.
@@ -194,9 +194,9 @@ class SessionToolCallContent(SessionReference):
 
 
 class TerminalToolCallContent(Terminal):
-    """`ToolCallContent` whose `type` is `terminal`.
+    """A terminal whose output is shown.
 
-    `Terminal` in the stable schema of protocol version 1.
+    `ToolCallContent` whose `type` is `terminal`. Stable part of protocol version 1.
 
     Members:
         terminal_id: `terminalId`; required; id of a terminal.
@@ -220,9 +220,9 @@ class TerminalToolCallContent(Terminal):
 
 
 class ToolCall(BaseModel):
-    """Members that `ToolCallStart` have in common.
+    """A tool call of the agent, as it is first reported.
 
-    `ToolCall` in the stable schema of protocol version 1.
+    `ToolCallStart` without its discriminator. Stable part of protocol version 1.
 
     Members:
         tool_call_id: `toolCallId`; required; id of a tool call.
@@ -286,9 +286,9 @@ class ToolCall(BaseModel):
 
 
 class ToolCallLocation(BaseModel):
-    """Value of `ToolCall.locations` and `ToolCallUpdate.locations`.
+    """A place in a file that a tool call works on.
 
-    `ToolCallLocation` in the stable schema of protocol version 1.
+    Value of `ToolCall.locations` and `ToolCallUpdate.locations`. Stable part of protocol version 1.
 
     Members:
         path: required; absolute path.
@@ -315,9 +315,9 @@ class ToolCallLocation(BaseModel):
 
 
 class ToolCallUpdate(BaseModel):
-    """Value of `RequestPermissionRequest.tool_call`.
+    """A change to a tool call, told apart by its id.
 
-    `ToolCallUpdate` in the stable schema of protocol version 1.
+    Value of `RequestPermissionRequest.tool_call`. Stable part of protocol version 1.
 
     Members:
         tool_call_id: `toolCallId`; required; id of a tool call.
@@ -379,9 +379,9 @@ class ToolCallUpdate(BaseModel):
 
 
 class ToolCallProgress(ToolCallUpdate):
-    """`SessionUpdate` whose `session_update` is `tool_call_update`.
+    """A change to a tool call, told apart by its id.
 
-    `ToolCallUpdate` in the stable schema of protocol version 1.
+    `SessionUpdate` whose `session_update` is `tool_call_update`. Stable part of protocol version 1.
 
     Members:
         tool_call_id: `toolCallId`; required; id of a tool call.
@@ -424,9 +424,9 @@ class ToolCallProgress(ToolCallUpdate):
 
 
 class ToolCallStart(ToolCall):
-    """`SessionUpdate` whose `session_update` is `tool_call`.
+    """A tool call of the agent, as it is first reported.
 
-    `ToolCall` in the stable schema of protocol version 1.
+    `SessionUpdate` whose `session_update` is `tool_call`. Stable part of protocol version 1.
 
     Members:
         tool_call_id: `toolCallId`; required; id of a tool call.

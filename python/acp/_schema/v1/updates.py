@@ -55,9 +55,10 @@ NoticeSeverity: TypeAlias = str
 
 
 class AgentMessageChunk(ContentChunk):
-    """`SessionUpdate` whose `session_update` is `agent_message_chunk`.
+    """A piece of the agent's answer, to be appended.
 
-    `ContentChunk` in the stable schema of protocol version 1.
+    `SessionUpdate` whose `session_update` is `agent_message_chunk`. Stable part of protocol version
+    1.
 
     Members:
         content: required.
@@ -83,9 +84,9 @@ class AgentMessageChunk(ContentChunk):
 
 
 class AgentPlanContentUpdate(PlanUpdate):
-    """`SessionUpdate` whose `session_update` is `plan_update`.
+    """A plan, whole: it replaces the one with the same id.
 
-    `PlanUpdate` in the stable schema of protocol version 1.
+    `SessionUpdate` whose `session_update` is `plan_update`. Stable part of protocol version 1.
 
     Members:
         plan: required.
@@ -109,9 +110,9 @@ class AgentPlanContentUpdate(PlanUpdate):
 
 
 class AgentPlanRemovedUpdate(PlanRemoved):
-    """`SessionUpdate` whose `session_update` is `plan_removed`.
+    """A plan is gone.
 
-    `PlanRemoved` in the stable schema of protocol version 1.
+    `SessionUpdate` whose `session_update` is `plan_removed`. Stable part of protocol version 1.
 
     Members:
         plan_id: `planId`; required; id of a plan.
@@ -135,9 +136,9 @@ class AgentPlanRemovedUpdate(PlanRemoved):
 
 
 class AgentPlanUpdate(Plan):
-    """`SessionUpdate` whose `session_update` is `plan`.
+    """The agent's plan, whole: it replaces the one before.
 
-    `Plan` in the stable schema of protocol version 1.
+    `SessionUpdate` whose `session_update` is `plan`. Stable part of protocol version 1.
 
     Members:
         entries: required; null or malformed reads as empty; malformed items are dropped.
@@ -161,9 +162,10 @@ class AgentPlanUpdate(Plan):
 
 
 class AgentThoughtChunk(ContentChunk):
-    """`SessionUpdate` whose `session_update` is `agent_thought_chunk`.
+    """A piece of the agent's reasoning, to be appended.
 
-    `ContentChunk` in the stable schema of protocol version 1.
+    `SessionUpdate` whose `session_update` is `agent_thought_chunk`. Stable part of protocol version
+    1.
 
     Members:
         content: required.
@@ -189,9 +191,10 @@ class AgentThoughtChunk(ContentChunk):
 
 
 class CompactionSummaryChunk(BaseModel):
-    """`SessionUpdate` whose `session_update` is `compaction_summary_chunk`.
+    """A piece of the summary that a compaction makes, to be appended.
 
-    `SessionUpdate` in the stable schema of protocol version 1.
+    `SessionUpdate` whose `session_update` is `compaction_summary_chunk`. Stable part of protocol
+    version 1.
 
     Members:
         compaction_id: `compactionId`; required; id of a compaction.
@@ -220,9 +223,10 @@ class CompactionSummaryChunk(BaseModel):
 
 
 class CompactionUpdate(BaseModel):
-    """`SessionUpdate` whose `session_update` is `compaction_update`.
+    """The agent shortens the conversation that it keeps, or has done so.
 
-    `SessionUpdate` in the stable schema of protocol version 1.
+    `SessionUpdate` whose `session_update` is `compaction_update`. Stable part of protocol version
+    1.
 
     Members:
         compaction_id: `compactionId`; required; id of a compaction.
@@ -259,9 +263,9 @@ class CompactionUpdate(BaseModel):
 
 
 class Cost(BaseModel):
-    """Value of `UsageUpdate.cost`.
+    """What a session has cost so far.
 
-    `Cost` in the stable schema of protocol version 1.
+    Value of `UsageUpdate.cost`. Stable part of protocol version 1.
 
     Members:
         amount: required; in units of `currency`.
@@ -288,9 +292,10 @@ class Cost(BaseModel):
 
 
 class CurrentModeUpdate(BaseModel):
-    """`SessionUpdate` whose `session_update` is `current_mode_update`.
+    """The mode of a session has changed.
 
-    `SessionUpdate` in the stable schema of protocol version 1.
+    `SessionUpdate` whose `session_update` is `current_mode_update`. Stable part of protocol version
+    1.
 
     Members:
         current_mode_id: `currentModeId`; required; id of a mode.
@@ -316,9 +321,9 @@ class CurrentModeUpdate(BaseModel):
 
 
 class Notice(BaseModel):
-    """`SessionUpdate` whose `session_update` is `notice`.
+    """Something that the user should know, outside the conversation.
 
-    `SessionUpdate` in the stable schema of protocol version 1.
+    `SessionUpdate` whose `session_update` is `notice`. Stable part of protocol version 1.
 
     Members:
         severity: required; `info`, `warning` or `error` (others are kept).
@@ -350,9 +355,10 @@ class Notice(BaseModel):
 
 
 class SessionInfoUpdate(BaseModel):
-    """`SessionUpdate` whose `session_update` is `session_info_update`.
+    """Title or time of a session have changed.
 
-    `SessionUpdate` in the stable schema of protocol version 1.
+    `SessionUpdate` whose `session_update` is `session_info_update`. Stable part of protocol version
+    1.
 
     Members:
         title: absent (unchanged), null (cleared) or a value; malformed reads as unchanged.
@@ -382,9 +388,9 @@ class SessionInfoUpdate(BaseModel):
 
 
 class SessionMessage(BaseModel):
-    """`SessionUpdate` whose `session_update` is `session_message`.
+    """A message between two sessions, or a change to one.
 
-    `SessionUpdate` in the stable schema of protocol version 1.
+    `SessionUpdate` whose `session_update` is `session_message`. Stable part of protocol version 1.
 
     Members:
         message_id: `messageId`; required; id of a message.
@@ -439,9 +445,10 @@ class SessionMessage(BaseModel):
 
 
 class SessionMessageChunk(BaseModel):
-    """`SessionUpdate` whose `session_update` is `session_message_chunk`.
+    """A piece of a message between two sessions, to be appended.
 
-    `SessionUpdate` in the stable schema of protocol version 1.
+    `SessionUpdate` whose `session_update` is `session_message_chunk`. Stable part of protocol
+    version 1.
 
     Members:
         message_id: `messageId`; required; id of a message.
@@ -470,9 +477,10 @@ class SessionMessageChunk(BaseModel):
 
 
 class SessionNotification(BaseModel):
-    """Params of `session/update`, a notification that the client handles.
+    """Something happened in a session.
 
-    `SessionNotification` in the stable schema of protocol version 1.
+    Params of `session/update`, a notification that the client handles. Stable part of protocol
+    version 1.
 
     Members:
         session_id: `sessionId`; required; session id.
@@ -499,9 +507,9 @@ class SessionNotification(BaseModel):
 
 
 class SubagentUpdate(BaseModel):
-    """`SessionUpdate` whose `session_update` is `subagent_update`.
+    """A session that works for this one, or a change to it.
 
-    `SessionUpdate` in the stable schema of protocol version 1.
+    `SessionUpdate` whose `session_update` is `subagent_update`. Stable part of protocol version 1.
 
     Members:
         session_id: `sessionId`; required; session id.
@@ -556,9 +564,9 @@ class SubagentUpdate(BaseModel):
 
 
 class UsageUpdate(BaseModel):
-    """`SessionUpdate` whose `session_update` is `usage_update`.
+    """How full the context of a session is, and what it cost.
 
-    `SessionUpdate` in the stable schema of protocol version 1.
+    `SessionUpdate` whose `session_update` is `usage_update`. Stable part of protocol version 1.
 
     Members:
         used: required; 0 to 18,446,744,073,709,551,615; tokens in the context.
@@ -590,9 +598,10 @@ class UsageUpdate(BaseModel):
 
 
 class UserMessageChunk(ContentChunk):
-    """`SessionUpdate` whose `session_update` is `user_message_chunk`.
+    """A piece of the user's message, to be appended.
 
-    `ContentChunk` in the stable schema of protocol version 1.
+    `SessionUpdate` whose `session_update` is `user_message_chunk`. Stable part of protocol version
+    1.
 
     Members:
         content: required.

@@ -37,9 +37,9 @@ AuthState: TypeAlias = str
 
 
 class AuthMethodAgent(BaseModel):
-    """Members that `AgentAuthMethod` have in common.
+    """A way to sign in that the agent handles itself.
 
-    `AuthMethodAgent` in the stable schema of protocol version 2.
+    `AgentAuthMethod` without its discriminator. Stable part of protocol version 2.
 
     Members:
         method_id: `methodId`; required; id of an authentication method.
@@ -69,9 +69,9 @@ class AuthMethodAgent(BaseModel):
 
 
 class AgentAuthMethod(AuthMethodAgent):
-    """`AuthMethod` whose `type` is `agent`.
+    """A way to sign in that the agent handles itself.
 
-    `AuthMethodAgent` in the stable schema of protocol version 2.
+    `AuthMethod` whose `type` is `agent`. Stable part of protocol version 2.
 
     Members:
         method_id: `methodId`; required; id of an authentication method.
@@ -99,9 +99,10 @@ class AgentAuthMethod(AuthMethodAgent):
 
 
 class AuthAccount(BaseModel):
-    """Value of `AuthStatusResponse.accounts` and `AuthStatusUpdateNotification.accounts`.
+    """An account that the agent is signed in with.
 
-    `AuthAccount` in the unstable schema of protocol version 2.
+    Value of `AuthStatusResponse.accounts` and `AuthStatusUpdateNotification.accounts`. Unstable
+    part of protocol version 2.
 
     Members:
         label: required.
@@ -140,9 +141,9 @@ class AuthAccount(BaseModel):
 
 
 class AuthMethodTerminal(BaseModel):
-    """Members that `TerminalAuthMethod` have in common.
+    """A way to sign in by running the agent once more in a terminal.
 
-    `AuthMethodTerminal` in the stable schema of protocol version 2.
+    `TerminalAuthMethod` without its discriminator. Stable part of protocol version 2.
 
     Members:
         method_id: `methodId`; required; id of an authentication method.
@@ -180,8 +181,8 @@ class AuthMethodTerminal(BaseModel):
 class AuthStatusRequest(BaseModel):
     """Params of `auth/status`, a request that the agent handles.
 
-    `AuthStatusRequest` in the unstable schema of protocol version 2. A JSON null in its place reads
-    as the object without members.
+    Unstable part of protocol version 2. A JSON null in its place reads as the object without
+    members.
 
     Members:
         field_meta: `_meta`; optional; null or malformed reads as absent.
@@ -199,7 +200,7 @@ class AuthStatusRequest(BaseModel):
 class AuthStatusResponse(BaseModel):
     """Result of `auth/status`, a request that the agent handles.
 
-    `AuthStatusResponse` in the unstable schema of protocol version 2.
+    Unstable part of protocol version 2.
 
     Members:
         state: required; `authenticated`, `unauthenticated`, `not_required` or `unknown` (others are
@@ -230,7 +231,7 @@ class AuthStatusResponse(BaseModel):
 class AuthStatusUpdateNotification(BaseModel):
     """Params of `auth/status_update`, a notification that the client handles.
 
-    `AuthStatusUpdateNotification` in the unstable schema of protocol version 2.
+    Unstable part of protocol version 2.
 
     Members:
         state: required; `authenticated`, `unauthenticated`, `not_required` or `unknown` (others are
@@ -261,7 +262,7 @@ class AuthStatusUpdateNotification(BaseModel):
 class LoginAuthRequest(BaseModel):
     """Params of `auth/login`, a request that the agent handles.
 
-    `LoginAuthRequest` in the stable schema of protocol version 2.
+    Stable part of protocol version 2.
 
     Members:
         method_id: `methodId`; required; id of an authentication method.
@@ -287,8 +288,7 @@ class LoginAuthRequest(BaseModel):
 class LoginAuthResponse(BaseModel):
     """Result of `auth/login`, a request that the agent handles.
 
-    `LoginAuthResponse` in the stable schema of protocol version 2. A JSON null in its place reads
-    as the object without members.
+    Stable part of protocol version 2. A JSON null in its place reads as the object without members.
 
     Members:
         field_meta: `_meta`; optional; null or malformed reads as absent.
@@ -306,8 +306,7 @@ class LoginAuthResponse(BaseModel):
 class LogoutAuthRequest(BaseModel):
     """Params of `auth/logout`, a request that the agent handles.
 
-    `LogoutAuthRequest` in the stable schema of protocol version 2. A JSON null in its place reads
-    as the object without members.
+    Stable part of protocol version 2. A JSON null in its place reads as the object without members.
 
     Members:
         field_meta: `_meta`; optional; null or malformed reads as absent.
@@ -325,8 +324,7 @@ class LogoutAuthRequest(BaseModel):
 class LogoutAuthResponse(BaseModel):
     """Result of `auth/logout`, a request that the agent handles.
 
-    `LogoutAuthResponse` in the stable schema of protocol version 2. A JSON null in its place reads
-    as the object without members.
+    Stable part of protocol version 2. A JSON null in its place reads as the object without members.
 
     Members:
         field_meta: `_meta`; optional; null or malformed reads as absent.
@@ -342,9 +340,9 @@ class LogoutAuthResponse(BaseModel):
 
 
 class OtherAuthMethod(BaseModel):
-    """`AuthMethod` of a `type` that is not known here; keeps every member.
+    """`AuthMethod` of a `type` not known here; keeps every member.
 
-    `AuthMethod` in the stable schema of protocol version 2.
+    Stable part of protocol version 2.
 
     Members:
         type: required.
@@ -364,9 +362,9 @@ class OtherAuthMethod(BaseModel):
 
 
 class TerminalAuthMethod(AuthMethodTerminal):
-    """`AuthMethod` whose `type` is `terminal`.
+    """A way to sign in by running the agent once more in a terminal.
 
-    `AuthMethodTerminal` in the stable schema of protocol version 2.
+    `AuthMethod` whose `type` is `terminal`. Stable part of protocol version 2.
 
     Members:
         method_id: `methodId`; required; id of an authentication method.

@@ -62,7 +62,7 @@ __all__ = [
 class AgentAuthCapabilities(BaseModel):
     """Value of `AgentCapabilities.auth`.
 
-    `AgentAuthCapabilities` in the stable schema of protocol version 2.
+    Stable part of protocol version 2.
 
     Members:
         status: optional; null or malformed reads as absent; unstable.
@@ -86,9 +86,9 @@ class AgentAuthCapabilities(BaseModel):
 
 
 class AgentCapabilities(BaseModel):
-    """Value of `InitializeResponse.capabilities`.
+    """What the agent can do beyond the baseline.
 
-    `AgentCapabilities` in the stable schema of protocol version 2.
+    Value of `InitializeResponse.capabilities`. Stable part of protocol version 2.
 
     Members:
         session: optional; null or malformed reads as absent.
@@ -120,7 +120,7 @@ class AgentCapabilities(BaseModel):
 class AuthStatusCapabilities(BaseModel):
     """Value of `AgentAuthCapabilities.status`.
 
-    `AuthStatusCapabilities` in the unstable schema of protocol version 2.
+    Unstable part of protocol version 2.
 
     Members:
         field_meta: `_meta`; optional; null or malformed reads as absent.
@@ -138,7 +138,7 @@ class AuthStatusCapabilities(BaseModel):
 class ClientAuthCapabilities(BaseModel):
     """Value of `ClientCapabilities.auth`.
 
-    `ClientAuthCapabilities` in the stable schema of protocol version 2.
+    Stable part of protocol version 2.
 
     Members:
         terminal: optional; null or malformed reads as absent.
@@ -162,9 +162,9 @@ class ClientAuthCapabilities(BaseModel):
 
 
 class ClientCapabilities(BaseModel):
-    """Value of `InitializeRequest.capabilities`.
+    """What the client can do beyond the baseline.
 
-    `ClientCapabilities` in the stable schema of protocol version 2.
+    Value of `InitializeRequest.capabilities`. Stable part of protocol version 2.
 
     Members:
         auth: optional; null or malformed reads as absent.
@@ -196,7 +196,7 @@ class ClientCapabilities(BaseModel):
 class ClientSessionCapabilities(BaseModel):
     """Value of `ClientCapabilities.session`.
 
-    `ClientSessionCapabilities` in the unstable schema of protocol version 2.
+    Unstable part of protocol version 2.
 
     Members:
         prompt_suggestions: `promptSuggestions`; optional; null or malformed reads as absent.
@@ -225,7 +225,7 @@ class ClientSessionCapabilities(BaseModel):
 class CommandsCapabilities(BaseModel):
     """Value of `ClientSessionCapabilities.commands`.
 
-    `CommandsCapabilities` in the unstable schema of protocol version 2.
+    Unstable part of protocol version 2.
 
     Members:
         skill: optional; null or malformed reads as absent.
@@ -251,7 +251,7 @@ class CommandsCapabilities(BaseModel):
 class CommandsSkillCapabilities(BaseModel):
     """Value of `CommandsCapabilities.skill`.
 
-    `CommandsSkillCapabilities` in the unstable schema of protocol version 2.
+    Unstable part of protocol version 2.
 
     Members:
         field_meta: `_meta`; optional; null or malformed reads as absent.
@@ -269,7 +269,7 @@ class CommandsSkillCapabilities(BaseModel):
 class CursorCapabilities(BaseModel):
     """Value of `CursorUpdate.capabilities`.
 
-    `CursorCapabilities` in the unstable schema of protocol version 2.
+    Unstable part of protocol version 2.
 
     Members:
         fork: optional; null or malformed reads as absent.
@@ -295,7 +295,7 @@ class CursorCapabilities(BaseModel):
 class CursorForkCapabilities(BaseModel):
     """Value of `CursorCapabilities.fork`.
 
-    `CursorForkCapabilities` in the unstable schema of protocol version 2.
+    Unstable part of protocol version 2.
 
     Members:
         field_meta: `_meta`; optional; null or malformed reads as absent.
@@ -313,7 +313,7 @@ class CursorForkCapabilities(BaseModel):
 class McpAcpCapabilities(BaseModel):
     """Value of `McpCapabilities.acp`.
 
-    `McpAcpCapabilities` in the unstable schema of protocol version 2.
+    Unstable part of protocol version 2.
 
     Members:
         field_meta: `_meta`; optional; null or malformed reads as absent.
@@ -331,7 +331,7 @@ class McpAcpCapabilities(BaseModel):
 class McpCapabilities(BaseModel):
     """Value of `SessionCapabilities.mcp`.
 
-    `McpCapabilities` in the stable schema of protocol version 2.
+    Stable part of protocol version 2.
 
     Members:
         stdio: optional; null or malformed reads as absent.
@@ -363,7 +363,7 @@ class McpCapabilities(BaseModel):
 class McpHttpCapabilities(BaseModel):
     """Value of `McpCapabilities.http`.
 
-    `McpHttpCapabilities` in the stable schema of protocol version 2.
+    Stable part of protocol version 2.
 
     Members:
         field_meta: `_meta`; optional; null or malformed reads as absent.
@@ -381,7 +381,7 @@ class McpHttpCapabilities(BaseModel):
 class McpStdioCapabilities(BaseModel):
     """Value of `McpCapabilities.stdio`.
 
-    `McpStdioCapabilities` in the stable schema of protocol version 2.
+    Stable part of protocol version 2.
 
     Members:
         field_meta: `_meta`; optional; null or malformed reads as absent.
@@ -399,7 +399,7 @@ class McpStdioCapabilities(BaseModel):
 class PromptAudioCapabilities(BaseModel):
     """Value of `PromptCapabilities.audio`.
 
-    `PromptAudioCapabilities` in the stable schema of protocol version 2.
+    Stable part of protocol version 2.
 
     Members:
         field_meta: `_meta`; optional; null or malformed reads as absent.
@@ -417,7 +417,7 @@ class PromptAudioCapabilities(BaseModel):
 class PromptCapabilities(BaseModel):
     """Value of `SessionCapabilities.prompt`.
 
-    `PromptCapabilities` in the stable schema of protocol version 2.
+    Stable part of protocol version 2.
 
     Members:
         image: optional; null or malformed reads as absent.
@@ -452,7 +452,7 @@ class PromptCapabilities(BaseModel):
 class PromptEmbeddedContextCapabilities(BaseModel):
     """Value of `PromptCapabilities.embedded_context`.
 
-    `PromptEmbeddedContextCapabilities` in the stable schema of protocol version 2.
+    Stable part of protocol version 2.
 
     Members:
         field_meta: `_meta`; optional; null or malformed reads as absent.
@@ -470,7 +470,7 @@ class PromptEmbeddedContextCapabilities(BaseModel):
 class PromptImageCapabilities(BaseModel):
     """Value of `PromptCapabilities.image`.
 
-    `PromptImageCapabilities` in the stable schema of protocol version 2.
+    Stable part of protocol version 2.
 
     Members:
         field_meta: `_meta`; optional; null or malformed reads as absent.
@@ -488,7 +488,7 @@ class PromptImageCapabilities(BaseModel):
 class PromptSkillCapabilities(BaseModel):
     """Value of `PromptCapabilities.skill`.
 
-    `PromptSkillCapabilities` in the unstable schema of protocol version 2.
+    Unstable part of protocol version 2.
 
     Members:
         inline: optional; null or malformed reads as absent.
@@ -514,7 +514,7 @@ class PromptSkillCapabilities(BaseModel):
 class PromptSkillInlineCapabilities(BaseModel):
     """Value of `PromptSkillCapabilities.inline`.
 
-    `PromptSkillInlineCapabilities` in the unstable schema of protocol version 2.
+    Unstable part of protocol version 2.
 
     Members:
         field_meta: `_meta`; optional; null or malformed reads as absent.
@@ -532,7 +532,7 @@ class PromptSkillInlineCapabilities(BaseModel):
 class PromptSuggestionsAudioCapabilities(BaseModel):
     """Value of `PromptSuggestionsCapabilities.audio`.
 
-    `PromptSuggestionsAudioCapabilities` in the unstable schema of protocol version 2.
+    Unstable part of protocol version 2.
 
     Members:
         field_meta: `_meta`; optional; null or malformed reads as absent.
@@ -550,7 +550,7 @@ class PromptSuggestionsAudioCapabilities(BaseModel):
 class PromptSuggestionsCapabilities(BaseModel):
     """Value of `ClientSessionCapabilities.prompt_suggestions`.
 
-    `PromptSuggestionsCapabilities` in the unstable schema of protocol version 2.
+    Unstable part of protocol version 2.
 
     Members:
         image: optional; null or malformed reads as absent.
@@ -582,7 +582,7 @@ class PromptSuggestionsCapabilities(BaseModel):
 class PromptSuggestionsEmbeddedContextCapabilities(BaseModel):
     """Value of `PromptSuggestionsCapabilities.embedded_context`.
 
-    `PromptSuggestionsEmbeddedContextCapabilities` in the unstable schema of protocol version 2.
+    Unstable part of protocol version 2.
 
     Members:
         field_meta: `_meta`; optional; null or malformed reads as absent.
@@ -600,7 +600,7 @@ class PromptSuggestionsEmbeddedContextCapabilities(BaseModel):
 class PromptSuggestionsImageCapabilities(BaseModel):
     """Value of `PromptSuggestionsCapabilities.image`.
 
-    `PromptSuggestionsImageCapabilities` in the unstable schema of protocol version 2.
+    Unstable part of protocol version 2.
 
     Members:
         field_meta: `_meta`; optional; null or malformed reads as absent.
@@ -618,7 +618,7 @@ class PromptSuggestionsImageCapabilities(BaseModel):
 class ProvidersCapabilities(BaseModel):
     """Value of `AgentCapabilities.providers`.
 
-    `ProvidersCapabilities` in the unstable schema of protocol version 2.
+    Unstable part of protocol version 2.
 
     Members:
         field_meta: `_meta`; optional; null or malformed reads as absent.
@@ -636,7 +636,7 @@ class ProvidersCapabilities(BaseModel):
 class SessionAdditionalDirectoriesCapabilities(BaseModel):
     """Value of `SessionCapabilities.additional_directories`.
 
-    `SessionAdditionalDirectoriesCapabilities` in the stable schema of protocol version 2.
+    Stable part of protocol version 2.
 
     Members:
         field_meta: `_meta`; optional; null or malformed reads as absent.
@@ -654,7 +654,7 @@ class SessionAdditionalDirectoriesCapabilities(BaseModel):
 class SessionArchiveCapabilities(BaseModel):
     """Value of `SessionCapabilities.archive`.
 
-    `SessionArchiveCapabilities` in the unstable schema of protocol version 2.
+    Unstable part of protocol version 2.
 
     Members:
         field_meta: `_meta`; optional; null or malformed reads as absent.
@@ -672,7 +672,7 @@ class SessionArchiveCapabilities(BaseModel):
 class SessionCancelCapabilities(BaseModel):
     """Value of `SubagentSessionCapabilities.cancel`.
 
-    `SessionCancelCapabilities` in the stable schema of protocol version 2.
+    Stable part of protocol version 2.
 
     Members:
         field_meta: `_meta`; optional; null or malformed reads as absent.
@@ -690,7 +690,7 @@ class SessionCancelCapabilities(BaseModel):
 class SessionCapabilities(BaseModel):
     """Value of `AgentCapabilities.session`.
 
-    `SessionCapabilities` in the stable schema of protocol version 2.
+    Stable part of protocol version 2.
 
     Members:
         prompt: optional; null or malformed reads as absent.
@@ -756,7 +756,7 @@ class SessionCapabilities(BaseModel):
 class SessionDeleteCapabilities(BaseModel):
     """Value of `SessionCapabilities.delete`.
 
-    `SessionDeleteCapabilities` in the stable schema of protocol version 2.
+    Stable part of protocol version 2.
 
     Members:
         field_meta: `_meta`; optional; null or malformed reads as absent.
@@ -774,7 +774,7 @@ class SessionDeleteCapabilities(BaseModel):
 class SessionForkCapabilities(BaseModel):
     """Value of `SessionCapabilities.fork`.
 
-    `SessionForkCapabilities` in the unstable schema of protocol version 2.
+    Unstable part of protocol version 2.
 
     Members:
         field_meta: `_meta`; optional; null or malformed reads as absent.
@@ -792,7 +792,7 @@ class SessionForkCapabilities(BaseModel):
 class SessionOptionsCapabilities(BaseModel):
     """Value of `SessionCapabilities.options`.
 
-    `SessionOptionsCapabilities` in the unstable schema of protocol version 2.
+    Unstable part of protocol version 2.
 
     Members:
         field_meta: `_meta`; optional; null or malformed reads as absent.
@@ -810,7 +810,7 @@ class SessionOptionsCapabilities(BaseModel):
 class SessionStatusCapabilities(BaseModel):
     """Value of `SessionCapabilities.status`.
 
-    `SessionStatusCapabilities` in the unstable schema of protocol version 2.
+    Unstable part of protocol version 2.
 
     Members:
         field_meta: `_meta`; optional; null or malformed reads as absent.
@@ -828,7 +828,7 @@ class SessionStatusCapabilities(BaseModel):
 class SessionSystemPromptCapabilities(BaseModel):
     """Value of `SessionCapabilities.system_prompt`.
 
-    `SessionSystemPromptCapabilities` in the stable schema of protocol version 2.
+    Stable part of protocol version 2.
 
     Members:
         mode: optional; null or malformed reads as absent.
@@ -854,7 +854,7 @@ class SessionSystemPromptCapabilities(BaseModel):
 class SessionSystemPromptModeCapabilities(BaseModel):
     """Value of `SessionSystemPromptCapabilities.mode`.
 
-    `SessionSystemPromptModeCapabilities` in the stable schema of protocol version 2.
+    Stable part of protocol version 2.
 
     Members:
         override: optional; null or malformed reads as absent.
@@ -880,7 +880,7 @@ class SessionSystemPromptModeCapabilities(BaseModel):
 class SessionSystemPromptOverrideCapabilities(BaseModel):
     """Value of `SessionSystemPromptModeCapabilities.override`.
 
-    `SessionSystemPromptOverrideCapabilities` in the stable schema of protocol version 2.
+    Stable part of protocol version 2.
 
     Members:
         field_meta: `_meta`; optional; null or malformed reads as absent.
@@ -898,7 +898,7 @@ class SessionSystemPromptOverrideCapabilities(BaseModel):
 class SessionTitleCapabilities(BaseModel):
     """Value of `SessionCapabilities.title`.
 
-    `SessionTitleCapabilities` in the unstable schema of protocol version 2.
+    Unstable part of protocol version 2.
 
     Members:
         field_meta: `_meta`; optional; null or malformed reads as absent.
@@ -916,7 +916,7 @@ class SessionTitleCapabilities(BaseModel):
 class SubagentSessionCapabilities(BaseModel):
     """Value of `SubagentUpdate.capabilities`.
 
-    `SubagentSessionCapabilities` in the stable schema of protocol version 2.
+    Stable part of protocol version 2.
 
     Members:
         cancel: optional; null or malformed reads as absent.
@@ -942,7 +942,7 @@ class SubagentSessionCapabilities(BaseModel):
 class TerminalAuthCapabilities(BaseModel):
     """Value of `ClientAuthCapabilities.terminal`.
 
-    `TerminalAuthCapabilities` in the stable schema of protocol version 2.
+    Stable part of protocol version 2.
 
     Members:
         field_meta: `_meta`; optional; null or malformed reads as absent.
@@ -960,7 +960,7 @@ class TerminalAuthCapabilities(BaseModel):
 class TerminalCancelCapabilities(BaseModel):
     """Value of `TerminalCapabilities.cancel`.
 
-    `TerminalCancelCapabilities` in the stable schema of protocol version 2.
+    Stable part of protocol version 2.
 
     Members:
         field_meta: `_meta`; optional; null or malformed reads as absent.
@@ -978,7 +978,7 @@ class TerminalCancelCapabilities(BaseModel):
 class TerminalCapabilities(BaseModel):
     """Value of `TerminalUpdate.capabilities`.
 
-    `TerminalCapabilities` in the stable schema of protocol version 2.
+    Stable part of protocol version 2.
 
     Members:
         cancel: optional; null or malformed reads as absent.
@@ -1004,7 +1004,7 @@ class TerminalCapabilities(BaseModel):
 class ToolCallCancelCapabilities(BaseModel):
     """Value of `ToolCallCapabilities.cancel`.
 
-    `ToolCallCancelCapabilities` in the stable schema of protocol version 2.
+    Stable part of protocol version 2.
 
     Members:
         field_meta: `_meta`; optional; null or malformed reads as absent.
@@ -1022,7 +1022,7 @@ class ToolCallCancelCapabilities(BaseModel):
 class ToolCallCapabilities(BaseModel):
     """Value of `ToolCallUpdate.capabilities`.
 
-    `ToolCallCapabilities` in the stable schema of protocol version 2.
+    Stable part of protocol version 2.
 
     Members:
         cancel: optional; null or malformed reads as absent.

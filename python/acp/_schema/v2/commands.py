@@ -25,9 +25,10 @@ __all__ = [
 
 
 class AvailableCommandsUpdate(BaseModel):
-    """`SessionUpdate` whose `session_update` is `available_commands_update`.
+    """The commands that can be used now, whole.
 
-    `SessionUpdate` in the stable schema of protocol version 2.
+    `SessionUpdate` whose `session_update` is `available_commands_update`. Stable part of protocol
+    version 2.
 
     Members:
         available_commands: `availableCommands`; required; malformed items are dropped.
@@ -53,9 +54,9 @@ class AvailableCommandsUpdate(BaseModel):
 
 
 class Command(BaseModel):
-    """`AvailableCommand` whose `type` is `command`.
+    """A command that the user may start a prompt with.
 
-    `AvailableCommand` in the stable schema of protocol version 2.
+    `AvailableCommand` whose `type` is `command`. Stable part of protocol version 2.
 
     Members:
         name: required.
@@ -87,9 +88,9 @@ class Command(BaseModel):
 
 
 class OtherAvailableCommand(BaseModel):
-    """`AvailableCommand` of a `type` that is not known here; keeps every member.
+    """`AvailableCommand` of a `type` not known here; keeps every member.
 
-    `AvailableCommand` in the stable schema of protocol version 2.
+    Stable part of protocol version 2.
 
     Members:
         type: required.
@@ -109,9 +110,9 @@ class OtherAvailableCommand(BaseModel):
 
 
 class OtherAvailableCommandInput(BaseModel):
-    """`AvailableCommandInput` of a `type` that is not known here; keeps every member.
+    """`AvailableCommandInput` of a `type` not known here; keeps every member.
 
-    `AvailableCommandInput` in the stable schema of protocol version 2.
+    Stable part of protocol version 2.
 
     Members:
         type: required.
@@ -127,9 +128,9 @@ class OtherAvailableCommandInput(BaseModel):
 
 
 class Skill(BaseModel):
-    """`AvailableCommand` whose `type` is `skill`.
+    """A skill that the user may name in a prompt.
 
-    `AvailableCommand` in the unstable schema of protocol version 2.
+    `AvailableCommand` whose `type` is `skill`. Unstable part of protocol version 2.
 
     Members:
         name: required.
@@ -163,7 +164,7 @@ class Skill(BaseModel):
 class TextCommandInput(BaseModel):
     """`AvailableCommandInput` whose `type` is `text`.
 
-    `AvailableCommandInput` in the stable schema of protocol version 2.
+    Stable part of protocol version 2.
 
     Members:
         hint: required.

@@ -40,9 +40,10 @@ SessionConfigOptionCategory: TypeAlias = str
 
 
 class ConfigOptionUpdate(BaseModel):
-    """`SessionUpdate` whose `session_update` is `config_option_update`.
+    """The configuration options of a session, whole.
 
-    `SessionUpdate` in the stable schema of protocol version 2.
+    `SessionUpdate` whose `session_update` is `config_option_update`. Stable part of protocol
+    version 2.
 
     Members:
         config_options: `configOptions`; required; malformed items are dropped.
@@ -70,7 +71,7 @@ class ConfigOptionUpdate(BaseModel):
 class InitialSessionConfigOptionBoolean(BaseModel):
     """`InitialSessionConfigOption` whose `type` is `boolean`.
 
-    `InitialSessionConfigOption` in the unstable schema of protocol version 2.
+    Unstable part of protocol version 2.
 
     Members:
         config_id: `configId`; required; id of a configuration option.
@@ -99,9 +100,9 @@ class InitialSessionConfigOptionBoolean(BaseModel):
 
 
 class InitialSessionConfigOptionOther(BaseModel):
-    """`InitialSessionConfigOption` of a `type` that is not known here; keeps every member.
+    """`InitialSessionConfigOption` of a `type` not known here; keeps every member.
 
-    `InitialSessionConfigOption` in the unstable schema of protocol version 2.
+    Unstable part of protocol version 2.
 
     Members:
         type: required.
@@ -133,7 +134,7 @@ class InitialSessionConfigOptionOther(BaseModel):
 class InitialSessionConfigOptionSelect(BaseModel):
     """`InitialSessionConfigOption` whose `type` is `id`.
 
-    `InitialSessionConfigOption` in the unstable schema of protocol version 2.
+    Unstable part of protocol version 2.
 
     Members:
         config_id: `configId`; required; id of a configuration option.
@@ -162,9 +163,9 @@ class InitialSessionConfigOptionSelect(BaseModel):
 
 
 class OtherSessionConfigOption(BaseModel):
-    """`SessionConfigOption` of a `type` that is not known here; keeps every member.
+    """`SessionConfigOption` of a `type` not known here; keeps every member.
 
-    `SessionConfigOption` in the stable schema of protocol version 2.
+    Stable part of protocol version 2.
 
     Members:
         type: required.
@@ -201,9 +202,9 @@ class OtherSessionConfigOption(BaseModel):
 
 
 class SessionConfigBoolean(BaseModel):
-    """Members that `SessionConfigOptionBoolean` have in common.
+    """A configuration option that is on or off.
 
-    `SessionConfigBoolean` in the stable schema of protocol version 2.
+    `SessionConfigOptionBoolean` without its discriminator. Stable part of protocol version 2.
 
     Members:
         current_value: `currentValue`; required.
@@ -219,9 +220,9 @@ class SessionConfigBoolean(BaseModel):
 
 
 class SessionConfigOptionBoolean(SessionConfigBoolean):
-    """`SessionConfigOption` whose `type` is `boolean`.
+    """A configuration option that is on or off.
 
-    `SessionConfigBoolean` in the stable schema of protocol version 2.
+    `SessionConfigOption` whose `type` is `boolean`. Stable part of protocol version 2.
 
     Members:
         current_value: `currentValue`; required.
@@ -259,9 +260,9 @@ class SessionConfigOptionBoolean(SessionConfigBoolean):
 
 
 class SessionConfigSelect(BaseModel):
-    """Members that `SessionConfigOptionSelect` have in common.
+    """A configuration option with a list of values.
 
-    `SessionConfigSelect` in the stable schema of protocol version 2.
+    `SessionConfigOptionSelect` without its discriminator. Stable part of protocol version 2.
 
     Members:
         current_value: `currentValue`; required; id of a value.
@@ -285,9 +286,9 @@ class SessionConfigSelect(BaseModel):
 
 
 class SessionConfigOptionSelect(SessionConfigSelect):
-    """`SessionConfigOption` whose `type` is `select`.
+    """A configuration option with a list of values.
 
-    `SessionConfigSelect` in the stable schema of protocol version 2.
+    `SessionConfigOption` whose `type` is `select`. Stable part of protocol version 2.
 
     Members:
         current_value: `currentValue`; required; id of a value.
@@ -327,9 +328,9 @@ class SessionConfigOptionSelect(SessionConfigSelect):
 
 
 class SessionConfigSelectGroup(BaseModel):
-    """Value of `SessionConfigSelectOptions`.
+    """Values of a configuration option that belong together.
 
-    `SessionConfigSelectGroup` in the stable schema of protocol version 2.
+    Value of `SessionConfigSelectOptions`. Stable part of protocol version 2.
 
     Members:
         group_id: `groupId`; required; id of a group of values.
@@ -360,9 +361,10 @@ class SessionConfigSelectGroup(BaseModel):
 
 
 class SessionConfigSelectOption(BaseModel):
-    """Value of `SessionConfigSelectGroup.options` and `SessionConfigSelectOptions`.
+    """A value of a configuration option.
 
-    `SessionConfigSelectOption` in the stable schema of protocol version 2.
+    Value of `SessionConfigSelectGroup.options` and `SessionConfigSelectOptions`. Stable part of
+    protocol version 2.
 
     Members:
         value: required; id of a value.
@@ -394,7 +396,8 @@ class SessionConfigSelectOption(BaseModel):
 class SetSessionConfigOptionBooleanRequest(BaseModel):
     """`SetSessionConfigOptionRequest` whose `type` is `boolean`.
 
-    `SetSessionConfigOptionRequest` in the stable schema of protocol version 2.
+    Params of `session/set_config_option`, a request that the agent handles. Stable part of protocol
+    version 2.
 
     Members:
         session_id: `sessionId`; required; session id.
@@ -426,9 +429,10 @@ class SetSessionConfigOptionBooleanRequest(BaseModel):
 
 
 class SetSessionConfigOptionOtherRequest(BaseModel):
-    """`SetSessionConfigOptionRequest` of a `type` that is not known here; keeps every member.
+    """`SetSessionConfigOptionRequest` of a `type` not known here; keeps every member.
 
-    `SetSessionConfigOptionRequest` in the stable schema of protocol version 2.
+    Params of `session/set_config_option`, a request that the agent handles. Stable part of protocol
+    version 2.
 
     Members:
         type: required.
@@ -463,7 +467,7 @@ class SetSessionConfigOptionOtherRequest(BaseModel):
 class SetSessionConfigOptionResponse(BaseModel):
     """Result of `session/set_config_option`, a request that the agent handles.
 
-    `SetSessionConfigOptionResponse` in the stable schema of protocol version 2.
+    Stable part of protocol version 2.
 
     Members:
         config_options: `configOptions`; required; malformed items are dropped.
@@ -489,7 +493,8 @@ class SetSessionConfigOptionResponse(BaseModel):
 class SetSessionConfigOptionSelectRequest(BaseModel):
     """`SetSessionConfigOptionRequest` whose `type` is `id`.
 
-    `SetSessionConfigOptionRequest` in the stable schema of protocol version 2.
+    Params of `session/set_config_option`, a request that the agent handles. Stable part of protocol
+    version 2.
 
     Members:
         session_id: `sessionId`; required; session id.

@@ -46,10 +46,10 @@ Role: TypeAlias = str
 
 
 class Annotations(BaseModel):
-    """Value of `AudioContent.annotations`, `EmbeddedResource.annotations`,
-    `ImageContent.annotations`, `ResourceLink.annotations` and 1 more places.
+    """Hints on whom content is for and how much it matters.
 
-    `Annotations` in the stable schema of protocol version 2.
+    Value of `AudioContent.annotations`, `EmbeddedResource.annotations`, `ImageContent.annotations`,
+    `ResourceLink.annotations` and 1 more places. Stable part of protocol version 2.
 
     Members:
         audience: optional; null or malformed reads as absent; malformed items are dropped; items:
@@ -80,9 +80,9 @@ class Annotations(BaseModel):
 
 
 class AudioContent(BaseModel):
-    """Members that `AudioContentBlock` have in common.
+    """Sound.
 
-    `AudioContent` in the stable schema of protocol version 2.
+    `AudioContentBlock` without its discriminator. Stable part of protocol version 2.
 
     Members:
         data: required; base64.
@@ -112,9 +112,9 @@ class AudioContent(BaseModel):
 
 
 class AudioContentBlock(AudioContent):
-    """`ContentBlock` whose `type` is `audio`.
+    """Sound.
 
-    `AudioContent` in the stable schema of protocol version 2.
+    `ContentBlock` whose `type` is `audio`. Stable part of protocol version 2.
 
     Members:
         data: required; base64.
@@ -142,9 +142,9 @@ class AudioContentBlock(AudioContent):
 
 
 class BlobResourceContents(BaseModel):
-    """Value of `EmbeddedResourceResource`.
+    """Binary contents of a resource.
 
-    `BlobResourceContents` in the stable schema of protocol version 2.
+    Value of `EmbeddedResourceResource`. Stable part of protocol version 2.
 
     Members:
         blob: required; base64.
@@ -174,9 +174,9 @@ class BlobResourceContents(BaseModel):
 
 
 class Content(BaseModel):
-    """Members that `ContentToolCallContent` have in common.
+    """Content that a tool call made.
 
-    `Content` in the stable schema of protocol version 2.
+    `ContentToolCallContent` without its discriminator. Stable part of protocol version 2.
 
     Members:
         content: required.
@@ -200,9 +200,10 @@ class Content(BaseModel):
 
 
 class ContentChunk(BaseModel):
-    """Members that `AgentMessageChunk`, `AgentThoughtChunk` and `UserMessageChunk` have in common.
+    """A piece of a message, to be appended.
 
-    `ContentChunk` in the stable schema of protocol version 2.
+    Members that `AgentMessageChunk`, `AgentThoughtChunk` and `UserMessageChunk` have in common.
+    Stable part of protocol version 2.
 
     Members:
         message_id: `messageId`; required; id of a message.
@@ -229,9 +230,9 @@ class ContentChunk(BaseModel):
 
 
 class EmbeddedResource(BaseModel):
-    """Members that `EmbeddedResourceContentBlock` have in common.
+    """A resource with its contents.
 
-    `EmbeddedResource` in the stable schema of protocol version 2.
+    `EmbeddedResourceContentBlock` without its discriminator. Stable part of protocol version 2.
 
     Members:
         resource: required.
@@ -258,9 +259,9 @@ class EmbeddedResource(BaseModel):
 
 
 class EmbeddedResourceContentBlock(EmbeddedResource):
-    """`ContentBlock` whose `type` is `resource`.
+    """A resource with its contents.
 
-    `EmbeddedResource` in the stable schema of protocol version 2.
+    `ContentBlock` whose `type` is `resource`. Stable part of protocol version 2.
 
     Members:
         resource: required.
@@ -286,9 +287,9 @@ class EmbeddedResourceContentBlock(EmbeddedResource):
 
 
 class Icon(BaseModel):
-    """Value of `ResourceLink.icons`.
+    """A picture to show beside a resource.
 
-    `Icon` in the stable schema of protocol version 2.
+    Value of `ResourceLink.icons`. Stable part of protocol version 2.
 
     Members:
         src: required; URI, not checked.
@@ -321,9 +322,9 @@ class Icon(BaseModel):
 
 
 class ImageContent(BaseModel):
-    """Members that `ImageContentBlock` have in common.
+    """A picture.
 
-    `ImageContent` in the stable schema of protocol version 2.
+    `ImageContentBlock` without its discriminator. Stable part of protocol version 2.
 
     Members:
         data: required; base64.
@@ -356,9 +357,9 @@ class ImageContent(BaseModel):
 
 
 class ImageContentBlock(ImageContent):
-    """`ContentBlock` whose `type` is `image`.
+    """A picture.
 
-    `ImageContent` in the stable schema of protocol version 2.
+    `ContentBlock` whose `type` is `image`. Stable part of protocol version 2.
 
     Members:
         data: required; base64.
@@ -388,9 +389,9 @@ class ImageContentBlock(ImageContent):
 
 
 class OtherContentBlock(BaseModel):
-    """`ContentBlock` of a `type` that is not known here; keeps every member.
+    """`ContentBlock` of a `type` not known here; keeps every member.
 
-    `ContentBlock` in the stable schema of protocol version 2.
+    Stable part of protocol version 2.
 
     Members:
         type: required.
@@ -406,9 +407,9 @@ class OtherContentBlock(BaseModel):
 
 
 class ResourceLink(BaseModel):
-    """Members that `ResourceContentBlock` have in common.
+    """A resource that the agent can read by its URI.
 
-    `ResourceLink` in the stable schema of protocol version 2.
+    `ResourceContentBlock` without its discriminator. Stable part of protocol version 2.
 
     Members:
         name: required.
@@ -463,9 +464,9 @@ class ResourceLink(BaseModel):
 
 
 class ResourceContentBlock(ResourceLink):
-    """`ContentBlock` whose `type` is `resource_link`.
+    """A resource that the agent can read by its URI.
 
-    `ResourceLink` in the stable schema of protocol version 2.
+    `ContentBlock` whose `type` is `resource_link`. Stable part of protocol version 2.
 
     Members:
         name: required.
@@ -503,9 +504,9 @@ class ResourceContentBlock(ResourceLink):
 
 
 class SkillReference(BaseModel):
-    """Members that `SkillContentBlock` have in common.
+    """A skill that the prompt names.
 
-    `SkillReference` in the unstable schema of protocol version 2.
+    `SkillContentBlock` without its discriminator. Unstable part of protocol version 2.
 
     Members:
         name: required.
@@ -529,9 +530,9 @@ class SkillReference(BaseModel):
 
 
 class SkillContentBlock(SkillReference):
-    """`ContentBlock` whose `type` is `skill`.
+    """A skill that the prompt names.
 
-    `SkillReference` in the unstable schema of protocol version 2.
+    `ContentBlock` whose `type` is `skill`. Unstable part of protocol version 2.
 
     Members:
         name: required.
@@ -555,9 +556,9 @@ class SkillContentBlock(SkillReference):
 
 
 class TextContent(BaseModel):
-    """Members that `TextContentBlock` have in common.
+    """Text; Markdown unless the context says otherwise.
 
-    `TextContent` in the stable schema of protocol version 2.
+    `TextContentBlock` without its discriminator. Stable part of protocol version 2.
 
     Members:
         text: required.
@@ -584,9 +585,9 @@ class TextContent(BaseModel):
 
 
 class TextContentBlock(TextContent):
-    """`ContentBlock` whose `type` is `text`.
+    """Text; Markdown unless the context says otherwise.
 
-    `TextContent` in the stable schema of protocol version 2.
+    `ContentBlock` whose `type` is `text`. Stable part of protocol version 2.
 
     Members:
         text: required.
@@ -612,9 +613,9 @@ class TextContentBlock(TextContent):
 
 
 class TextResourceContents(BaseModel):
-    """Value of `EmbeddedResourceResource`.
+    """Text contents of a resource.
 
-    `TextResourceContents` in the stable schema of protocol version 2.
+    Value of `EmbeddedResourceResource`. Stable part of protocol version 2.
 
     Members:
         text: required.

@@ -35,9 +35,9 @@ __all__ = [
 
 
 class McpServerAcp(BaseModel):
-    """Members that `AcpMcpServer` have in common.
+    """An MCP server that is reached through the connection.
 
-    `McpServerAcp` in the unstable schema of protocol version 2.
+    `AcpMcpServer` without its discriminator. Unstable part of protocol version 2.
 
     Members:
         name: required.
@@ -64,9 +64,9 @@ class McpServerAcp(BaseModel):
 
 
 class AcpMcpServer(McpServerAcp):
-    """`McpServer` whose `type` is `acp`.
+    """An MCP server that is reached through the connection.
 
-    `McpServerAcp` in the unstable schema of protocol version 2.
+    `McpServer` whose `type` is `acp`. Unstable part of protocol version 2.
 
     Members:
         name: required.
@@ -92,9 +92,9 @@ class AcpMcpServer(McpServerAcp):
 
 
 class EnvVariable(BaseModel):
-    """Value of `AuthMethodTerminal.env` and `McpServerStdio.env`.
+    """An environment variable.
 
-    `EnvVariable` in the stable schema of protocol version 2.
+    Value of `AuthMethodTerminal.env` and `McpServerStdio.env`. Stable part of protocol version 2.
 
     Members:
         name: required.
@@ -121,9 +121,9 @@ class EnvVariable(BaseModel):
 
 
 class HttpHeader(BaseModel):
-    """Value of `McpServerHttp.headers`.
+    """A header that is sent with each request.
 
-    `HttpHeader` in the stable schema of protocol version 2.
+    Value of `McpServerHttp.headers`. Stable part of protocol version 2.
 
     Members:
         name: required.
@@ -150,9 +150,9 @@ class HttpHeader(BaseModel):
 
 
 class McpServerHttp(BaseModel):
-    """Members that `HttpMcpServer` have in common.
+    """An MCP server that is reached over HTTP.
 
-    `McpServerHttp` in the stable schema of protocol version 2.
+    `HttpMcpServer` without its discriminator. Stable part of protocol version 2.
 
     Members:
         name: required.
@@ -182,9 +182,9 @@ class McpServerHttp(BaseModel):
 
 
 class HttpMcpServer(McpServerHttp):
-    """`McpServer` whose `type` is `http`.
+    """An MCP server that is reached over HTTP.
 
-    `McpServerHttp` in the stable schema of protocol version 2.
+    `McpServer` whose `type` is `http`. Stable part of protocol version 2.
 
     Members:
         name: required.
@@ -212,10 +212,10 @@ class HttpMcpServer(McpServerHttp):
 
 
 class McpError(BaseModel):
-    """Value of `MessageMcpErrorResponse.error`.
+    """An error of an MCP server.
 
-    `McpError` in the unstable schema of protocol version 2. Members that are not listed are kept in
-    `model_extra`.
+    Value of `MessageMcpErrorResponse.error`. Unstable part of protocol version 2. Members that are
+    not listed are kept in `model_extra`.
 
     Members:
         code: required; signed 32 bits.
@@ -235,9 +235,9 @@ class McpError(BaseModel):
 
 
 class McpServerStdio(BaseModel):
-    """Members that `StdioMcpServer` have in common.
+    """An MCP server that is started as a process.
 
-    `McpServerStdio` in the stable schema of protocol version 2.
+    `StdioMcpServer` without its discriminator. Stable part of protocol version 2.
 
     Members:
         name: required.
@@ -272,7 +272,7 @@ class McpServerStdio(BaseModel):
 class MessageMcpErrorResponse(BaseModel):
     """Value of `MessageMcpResponse`.
 
-    `MessageMcpErrorResponse` in the stable schema of protocol version 2.
+    Stable part of protocol version 2.
 
     Members:
         error: required.
@@ -298,7 +298,7 @@ class MessageMcpErrorResponse(BaseModel):
 class MessageMcpNotification(BaseModel):
     """Params of `mcp/message`, a notification that the agent handles.
 
-    `MessageMcpNotification` in the unstable schema of protocol version 2.
+    Unstable part of protocol version 2.
 
     Members:
         server_id: `serverId`; required; id of an MCP server that is reached through the connection.
@@ -333,7 +333,7 @@ class MessageMcpNotification(BaseModel):
 class MessageMcpRequest(BaseModel):
     """Params of `mcp/message`, a request that the client handles.
 
-    `MessageMcpRequest` in the unstable schema of protocol version 2.
+    Unstable part of protocol version 2.
 
     Members:
         server_id: `serverId`; required; id of an MCP server that is reached through the connection.
@@ -368,7 +368,7 @@ class MessageMcpRequest(BaseModel):
 class MessageMcpResultResponse(BaseModel):
     """Value of `MessageMcpResponse`.
 
-    `MessageMcpResultResponse` in the stable schema of protocol version 2.
+    Stable part of protocol version 2.
 
     Members:
         result: required.
@@ -392,9 +392,9 @@ class MessageMcpResultResponse(BaseModel):
 
 
 class OtherMcpServer(BaseModel):
-    """`McpServer` of a `type` that is not known here; keeps every member.
+    """`McpServer` of a `type` not known here; keeps every member.
 
-    `McpServer` in the stable schema of protocol version 2.
+    Stable part of protocol version 2.
 
     Members:
         type: required.
@@ -410,9 +410,9 @@ class OtherMcpServer(BaseModel):
 
 
 class StdioMcpServer(McpServerStdio):
-    """`McpServer` whose `type` is `stdio`.
+    """An MCP server that is started as a process.
 
-    `McpServerStdio` in the stable schema of protocol version 2.
+    `McpServer` whose `type` is `stdio`. Stable part of protocol version 2.
 
     Members:
         name: required.

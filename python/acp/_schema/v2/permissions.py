@@ -36,9 +36,9 @@ PermissionOptionKind: TypeAlias = str
 
 
 class SelectedPermissionOutcome(BaseModel):
-    """Members that `AllowedOutcome` have in common.
+    """The user chose an option; it may be one that rejects.
 
-    `SelectedPermissionOutcome` in the stable schema of protocol version 2.
+    `AllowedOutcome` without its discriminator. Stable part of protocol version 2.
 
     Members:
         option_id: `optionId`; required; id of a permission option.
@@ -62,9 +62,9 @@ class SelectedPermissionOutcome(BaseModel):
 
 
 class AllowedOutcome(SelectedPermissionOutcome):
-    """`RequestPermissionOutcome` whose `outcome` is `selected`.
+    """The user chose an option; it may be one that rejects.
 
-    `SelectedPermissionOutcome` in the stable schema of protocol version 2.
+    `RequestPermissionOutcome` whose `outcome` is `selected`. Stable part of protocol version 2.
 
     Members:
         option_id: `optionId`; required; id of a permission option.
@@ -88,9 +88,9 @@ class AllowedOutcome(SelectedPermissionOutcome):
 
 
 class CancelledPermissionOutcome(BaseModel):
-    """Members that `DeniedOutcome` have in common.
+    """`DeniedOutcome` without its discriminator.
 
-    `CancelledPermissionOutcome` in the stable schema of protocol version 2.
+    Stable part of protocol version 2.
 
     Members:
         field_meta: `_meta`; optional; null or malformed reads as absent.
@@ -106,9 +106,9 @@ class CancelledPermissionOutcome(BaseModel):
 
 
 class CommandPermissionSubject(BaseModel):
-    """`RequestPermissionSubject` whose `type` is `command`.
+    """Permission is asked for a command line.
 
-    `RequestPermissionSubject` in the stable schema of protocol version 2.
+    `RequestPermissionSubject` whose `type` is `command`. Stable part of protocol version 2.
 
     Members:
         command: required.
@@ -143,9 +143,9 @@ class CommandPermissionSubject(BaseModel):
 
 
 class DeniedOutcome(CancelledPermissionOutcome):
-    """`RequestPermissionOutcome` whose `outcome` is `cancelled`.
+    """The prompt was cancelled before the user chose.
 
-    `CancelledPermissionOutcome` in the stable schema of protocol version 2.
+    `RequestPermissionOutcome` whose `outcome` is `cancelled`. Stable part of protocol version 2.
 
     Members:
         field_meta: `_meta`; optional; null or malformed reads as absent.
@@ -167,9 +167,9 @@ class DeniedOutcome(CancelledPermissionOutcome):
 
 
 class OtherPermissionOutcome(BaseModel):
-    """`RequestPermissionOutcome` of a `outcome` that is not known here; keeps every member.
+    """`RequestPermissionOutcome` of an `outcome` not known here; keeps every member.
 
-    `RequestPermissionOutcome` in the stable schema of protocol version 2.
+    Stable part of protocol version 2.
 
     Members:
         outcome: required.
@@ -185,9 +185,9 @@ class OtherPermissionOutcome(BaseModel):
 
 
 class OtherPermissionSubject(BaseModel):
-    """`RequestPermissionSubject` of a `type` that is not known here; keeps every member.
+    """`RequestPermissionSubject` of a `type` not known here; keeps every member.
 
-    `RequestPermissionSubject` in the stable schema of protocol version 2.
+    Stable part of protocol version 2.
 
     Members:
         type: required.
@@ -203,9 +203,9 @@ class OtherPermissionSubject(BaseModel):
 
 
 class PermissionOption(BaseModel):
-    """Value of `RequestPermissionRequest.options`.
+    """One answer that the user may give.
 
-    `PermissionOption` in the stable schema of protocol version 2.
+    Value of `RequestPermissionRequest.options`. Stable part of protocol version 2.
 
     Members:
         option_id: `optionId`; required; id of a permission option.
@@ -238,7 +238,7 @@ class PermissionOption(BaseModel):
 class RequestPermissionRequest(BaseModel):
     """Params of `session/request_permission`, a request that the client handles.
 
-    `RequestPermissionRequest` in the stable schema of protocol version 2.
+    Stable part of protocol version 2.
 
     Members:
         session_id: `sessionId`; required; session id.
@@ -276,7 +276,7 @@ class RequestPermissionRequest(BaseModel):
 class RequestPermissionResponse(BaseModel):
     """Result of `session/request_permission`, a request that the client handles.
 
-    `RequestPermissionResponse` in the stable schema of protocol version 2.
+    Stable part of protocol version 2.
 
     Members:
         outcome: required.
@@ -300,9 +300,9 @@ class RequestPermissionResponse(BaseModel):
 
 
 class ToolCallPermissionSubject(BaseModel):
-    """`RequestPermissionSubject` whose `type` is `tool_call`.
+    """Permission is asked for a tool call.
 
-    `RequestPermissionSubject` in the stable schema of protocol version 2.
+    `RequestPermissionSubject` whose `type` is `tool_call`. Stable part of protocol version 2.
 
     Members:
         tool_call: `toolCall`; required.

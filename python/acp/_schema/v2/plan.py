@@ -34,9 +34,9 @@ PlanEntryStatus: TypeAlias = str
 
 
 class OtherPlanUpdateContent(BaseModel):
-    """`PlanUpdateContent` of a `type` that is not known here; keeps every member.
+    """`PlanUpdateContent` of a `type` not known here; keeps every member.
 
-    `PlanUpdateContent` in the stable schema of protocol version 2.
+    Stable part of protocol version 2.
 
     Members:
         type: required.
@@ -54,9 +54,9 @@ class OtherPlanUpdateContent(BaseModel):
 
 
 class PlanEntry(BaseModel):
-    """Value of `PlanItems.entries`.
+    """One step of a plan.
 
-    `PlanEntry` in the stable schema of protocol version 2.
+    Value of `PlanItems.entries`. Stable part of protocol version 2.
 
     Members:
         content: required.
@@ -86,9 +86,9 @@ class PlanEntry(BaseModel):
 
 
 class PlanItems(BaseModel):
-    """Members that `PlanUpdateItems` have in common.
+    """A plan as a list of steps.
 
-    `PlanItems` in the stable schema of protocol version 2.
+    `PlanUpdateItems` without its discriminator. Stable part of protocol version 2.
 
     Members:
         plan_id: `planId`; required; id of a plan.
@@ -115,9 +115,9 @@ class PlanItems(BaseModel):
 
 
 class PlanMarkdown(BaseModel):
-    """Members that `PlanUpdateMarkdown` have in common.
+    """A plan as text.
 
-    `PlanMarkdown` in the stable schema of protocol version 2.
+    `PlanUpdateMarkdown` without its discriminator. Stable part of protocol version 2.
 
     Members:
         plan_id: `planId`; required; id of a plan.
@@ -147,9 +147,9 @@ class PlanMarkdown(BaseModel):
 
 
 class PlanRemoved(BaseModel):
-    """Members that `AgentPlanRemovedUpdate` have in common.
+    """`AgentPlanRemovedUpdate` without its discriminator.
 
-    `PlanRemoved` in the stable schema of protocol version 2.
+    Stable part of protocol version 2.
 
     Members:
         plan_id: `planId`; required; id of a plan.
@@ -173,9 +173,9 @@ class PlanRemoved(BaseModel):
 
 
 class PlanUpdate(BaseModel):
-    """Members that `AgentPlanContentUpdate` have in common.
+    """`AgentPlanContentUpdate` without its discriminator.
 
-    `PlanUpdate` in the stable schema of protocol version 2.
+    Stable part of protocol version 2.
 
     Members:
         plan: required.
@@ -199,9 +199,9 @@ class PlanUpdate(BaseModel):
 
 
 class PlanUpdateItems(PlanItems):
-    """`PlanUpdateContent` whose `type` is `items`.
+    """A plan as a list of steps.
 
-    `PlanItems` in the stable schema of protocol version 2.
+    `PlanUpdateContent` whose `type` is `items`. Stable part of protocol version 2.
 
     Members:
         plan_id: `planId`; required; id of a plan.
@@ -227,9 +227,9 @@ class PlanUpdateItems(PlanItems):
 
 
 class PlanUpdateMarkdown(PlanMarkdown):
-    """`PlanUpdateContent` whose `type` is `markdown`.
+    """A plan as text.
 
-    `PlanMarkdown` in the stable schema of protocol version 2.
+    `PlanUpdateContent` whose `type` is `markdown`. Stable part of protocol version 2.
 
     Members:
         plan_id: `planId`; required; id of a plan.

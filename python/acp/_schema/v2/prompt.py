@@ -25,9 +25,10 @@ __all__ = [
 
 
 class CancelSessionNotification(BaseModel):
-    """Params of `session/cancel`, a notification that the agent handles.
+    """Stops the work of a session.
 
-    `CancelSessionNotification` in the stable schema of protocol version 2.
+    Params of `session/cancel`, a notification that the agent handles. Stable part of protocol
+    version 2.
 
     Members:
         session_id: `sessionId`; required; session id.
@@ -53,7 +54,7 @@ class CancelSessionNotification(BaseModel):
 class PromptRequest(BaseModel):
     """Params of `session/prompt`, a request that the agent handles.
 
-    `PromptRequest` in the stable schema of protocol version 2.
+    Stable part of protocol version 2.
 
     Members:
         session_id: `sessionId`; required; session id.
@@ -86,7 +87,7 @@ class PromptRequest(BaseModel):
 class PromptResponse(BaseModel):
     """Result of `session/prompt`, a request that the agent handles.
 
-    `PromptResponse` in the stable schema of protocol version 2.
+    Stable part of protocol version 2.
 
     Members:
         message_id: `messageId`; required, though UNSET when a peer left it out; id of a message.
@@ -110,9 +111,9 @@ class PromptResponse(BaseModel):
 
 
 class PromptSuggestion(BaseModel):
-    """Value of `PromptSuggestionsUpdate.suggestions`.
+    """A prompt that the user may want to send next.
 
-    `PromptSuggestion` in the unstable schema of protocol version 2.
+    Value of `PromptSuggestionsUpdate.suggestions`. Unstable part of protocol version 2.
 
     Members:
         prompt: required; should not be empty, not checked.
@@ -136,9 +137,10 @@ class PromptSuggestion(BaseModel):
 
 
 class PromptSuggestionsUpdate(BaseModel):
-    """`SessionUpdate` whose `session_update` is `prompt_suggestions_update`.
+    """Suggested prompts, whole.
 
-    `SessionUpdate` in the unstable schema of protocol version 2.
+    `SessionUpdate` whose `session_update` is `prompt_suggestions_update`. Unstable part of protocol
+    version 2.
 
     Members:
         suggestions: required; malformed items are dropped.

@@ -31,7 +31,7 @@ LlmProtocol: TypeAlias = str
 class DisableProviderRequest(BaseModel):
     """Params of `providers/disable`, a request that the agent handles.
 
-    `DisableProviderRequest` in the unstable schema of protocol version 2.
+    Unstable part of protocol version 2.
 
     Members:
         provider_id: `providerId`; required; id of a provider.
@@ -57,8 +57,8 @@ class DisableProviderRequest(BaseModel):
 class DisableProviderResponse(BaseModel):
     """Result of `providers/disable`, a request that the agent handles.
 
-    `DisableProviderResponse` in the unstable schema of protocol version 2. A JSON null in its place
-    reads as the object without members.
+    Unstable part of protocol version 2. A JSON null in its place reads as the object without
+    members.
 
     Members:
         field_meta: `_meta`; optional; null or malformed reads as absent.
@@ -76,8 +76,8 @@ class DisableProviderResponse(BaseModel):
 class ListProvidersRequest(BaseModel):
     """Params of `providers/list`, a request that the agent handles.
 
-    `ListProvidersRequest` in the unstable schema of protocol version 2. A JSON null in its place
-    reads as the object without members.
+    Unstable part of protocol version 2. A JSON null in its place reads as the object without
+    members.
 
     Members:
         field_meta: `_meta`; optional; null or malformed reads as absent.
@@ -95,7 +95,7 @@ class ListProvidersRequest(BaseModel):
 class ListProvidersResponse(BaseModel):
     """Result of `providers/list`, a request that the agent handles.
 
-    `ListProvidersResponse` in the unstable schema of protocol version 2.
+    Unstable part of protocol version 2.
 
     Members:
         providers: required.
@@ -121,7 +121,7 @@ class ListProvidersResponse(BaseModel):
 class ProviderCurrentConfig(BaseModel):
     """Value of `ProviderInfo.current`.
 
-    `ProviderCurrentConfig` in the unstable schema of protocol version 2.
+    Unstable part of protocol version 2.
 
     Members:
         api_type: `apiType`; required; `anthropic`, `openai`, `azure`, `vertex` or `bedrock` (others
@@ -151,7 +151,7 @@ class ProviderCurrentConfig(BaseModel):
 class ProviderInfo(BaseModel):
     """Value of `ListProvidersResponse.providers`.
 
-    `ProviderInfo` in the unstable schema of protocol version 2.
+    Unstable part of protocol version 2.
 
     Members:
         provider_id: `providerId`; required; id of a provider.
@@ -187,7 +187,7 @@ class ProviderInfo(BaseModel):
 class SetProviderRequest(BaseModel):
     """Params of `providers/set`, a request that the agent handles.
 
-    `SetProviderRequest` in the unstable schema of protocol version 2.
+    Unstable part of protocol version 2.
 
     Members:
         provider_id: `providerId`; required; id of a provider.
@@ -223,8 +223,8 @@ class SetProviderRequest(BaseModel):
 class SetProviderResponse(BaseModel):
     """Result of `providers/set`, a request that the agent handles.
 
-    `SetProviderResponse` in the unstable schema of protocol version 2. A JSON null in its place
-    reads as the object without members.
+    Unstable part of protocol version 2. A JSON null in its place reads as the object without
+    members.
 
     Members:
         field_meta: `_meta`; optional; null or malformed reads as absent.

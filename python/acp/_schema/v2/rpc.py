@@ -25,9 +25,10 @@ __all__ = [
 
 
 class CancelRequestNotification(BaseModel):
-    """Params of `$/cancel_request`, a notification that every endpoint handles.
+    """Asks the peer to stop working on a request.
 
-    `CancelRequestNotification` in the stable schema of protocol version 2.
+    Params of `$/cancel_request`, a notification that every endpoint handles. Stable part of
+    protocol version 2.
 
     Members:
         request_id: `requestId`; required.
@@ -51,9 +52,9 @@ class CancelRequestNotification(BaseModel):
 
 
 class Error(BaseModel):
-    """Value of `ErrorStopReason.error` and `IdleStateUpdate.error`.
+    """A JSON-RPC error.
 
-    `Error` in the stable schema of protocol version 2.
+    Value of `ErrorStopReason.error` and `IdleStateUpdate.error`. Stable part of protocol version 2.
 
     Members:
         code: required; JSON-RPC error code, signed 32 bits.
@@ -75,7 +76,7 @@ class Error(BaseModel):
 class ProxySuccessorNotification(BaseModel):
     """Params of `proxy/successor`, a notification that a proxy handles.
 
-    `ProxySuccessorNotification` in the unstable schema of protocol version 2.
+    Unstable part of protocol version 2.
 
     Members:
         method: required.
@@ -104,7 +105,7 @@ class ProxySuccessorNotification(BaseModel):
 class ProxySuccessorRequest(BaseModel):
     """Params of `proxy/successor`, a request that a proxy handles.
 
-    `ProxySuccessorRequest` in the unstable schema of protocol version 2.
+    Unstable part of protocol version 2.
 
     Members:
         method: required.
@@ -133,7 +134,7 @@ class ProxySuccessorRequest(BaseModel):
 class SessionNotFoundErrorData(BaseModel):
     """Value of `ErrorData`.
 
-    `SessionNotFoundErrorData` in the stable schema of protocol version 2.
+    Stable part of protocol version 2.
 
     Members:
         session_id: `sessionId`; required; session id.
@@ -159,7 +160,7 @@ class SessionNotFoundErrorData(BaseModel):
 class UnsupportedProtocolVersionErrorData(BaseModel):
     """Value of `ErrorData`.
 
-    `UnsupportedProtocolVersionErrorData` in the stable schema of protocol version 2.
+    Stable part of protocol version 2.
 
     Members:
         requested: required; protocol version, 0 to 65,535.

@@ -64,7 +64,7 @@ SystemPromptMode: TypeAlias = str
 class ArchiveSessionRequest(BaseModel):
     """Params of `session/archive`, a request that the agent handles.
 
-    `ArchiveSessionRequest` in the unstable schema of protocol version 2.
+    Unstable part of protocol version 2.
 
     Members:
         session_id: `sessionId`; required; session id.
@@ -90,8 +90,8 @@ class ArchiveSessionRequest(BaseModel):
 class ArchiveSessionResponse(BaseModel):
     """Result of `session/archive`, a request that the agent handles.
 
-    `ArchiveSessionResponse` in the unstable schema of protocol version 2. A JSON null in its place
-    reads as the object without members.
+    Unstable part of protocol version 2. A JSON null in its place reads as the object without
+    members.
 
     Members:
         field_meta: `_meta`; optional; null or malformed reads as absent.
@@ -109,7 +109,7 @@ class ArchiveSessionResponse(BaseModel):
 class CloseSessionRequest(BaseModel):
     """Params of `session/close`, a request that the agent handles.
 
-    `CloseSessionRequest` in the stable schema of protocol version 2.
+    Stable part of protocol version 2.
 
     Members:
         session_id: `sessionId`; required; session id.
@@ -135,8 +135,7 @@ class CloseSessionRequest(BaseModel):
 class CloseSessionResponse(BaseModel):
     """Result of `session/close`, a request that the agent handles.
 
-    `CloseSessionResponse` in the stable schema of protocol version 2. A JSON null in its place
-    reads as the object without members.
+    Stable part of protocol version 2. A JSON null in its place reads as the object without members.
 
     Members:
         field_meta: `_meta`; optional; null or malformed reads as absent.
@@ -154,7 +153,7 @@ class CloseSessionResponse(BaseModel):
 class DeleteSessionRequest(BaseModel):
     """Params of `session/delete`, a request that the agent handles.
 
-    `DeleteSessionRequest` in the stable schema of protocol version 2.
+    Stable part of protocol version 2.
 
     Members:
         session_id: `sessionId`; required; session id.
@@ -180,8 +179,7 @@ class DeleteSessionRequest(BaseModel):
 class DeleteSessionResponse(BaseModel):
     """Result of `session/delete`, a request that the agent handles.
 
-    `DeleteSessionResponse` in the stable schema of protocol version 2. A JSON null in its place
-    reads as the object without members.
+    Stable part of protocol version 2. A JSON null in its place reads as the object without members.
 
     Members:
         field_meta: `_meta`; optional; null or malformed reads as absent.
@@ -199,7 +197,7 @@ class DeleteSessionResponse(BaseModel):
 class ForkSessionRequest(BaseModel):
     """Params of `session/fork`, a request that the agent handles.
 
-    `ForkSessionRequest` in the unstable schema of protocol version 2.
+    Unstable part of protocol version 2.
 
     Members:
         session_id: `sessionId`; required; session id.
@@ -253,7 +251,7 @@ class ForkSessionRequest(BaseModel):
 class ForkSessionResponse(BaseModel):
     """Result of `session/fork`, a request that the agent handles.
 
-    `ForkSessionResponse` in the unstable schema of protocol version 2.
+    Unstable part of protocol version 2.
 
     Members:
         session_id: `sessionId`; required; session id.
@@ -287,8 +285,7 @@ class ForkSessionResponse(BaseModel):
 class ListSessionsRequest(BaseModel):
     """Params of `session/list`, a request that the agent handles.
 
-    `ListSessionsRequest` in the stable schema of protocol version 2. A JSON null in its place reads
-    as the object without members.
+    Stable part of protocol version 2. A JSON null in its place reads as the object without members.
 
     Members:
         cwd: optional; null reads as absent; absolute path; absolute path.
@@ -322,7 +319,7 @@ class ListSessionsRequest(BaseModel):
 class ListSessionsResponse(BaseModel):
     """Result of `session/list`, a request that the agent handles.
 
-    `ListSessionsResponse` in the stable schema of protocol version 2.
+    Stable part of protocol version 2.
 
     Members:
         sessions: required; null or malformed reads as empty; malformed items are dropped.
@@ -352,7 +349,7 @@ class ListSessionsResponse(BaseModel):
 class NewSessionRequest(BaseModel):
     """Params of `session/new`, a request that the agent handles.
 
-    `NewSessionRequest` in the stable schema of protocol version 2.
+    Stable part of protocol version 2.
 
     Members:
         cwd: required; absolute path; absolute path.
@@ -399,7 +396,7 @@ class NewSessionRequest(BaseModel):
 class NewSessionResponse(BaseModel):
     """Result of `session/new`, a request that the agent handles.
 
-    `NewSessionResponse` in the stable schema of protocol version 2.
+    Stable part of protocol version 2.
 
     Members:
         session_id: `sessionId`; required; session id.
@@ -431,9 +428,9 @@ class NewSessionResponse(BaseModel):
 
 
 class OtherReplayFrom(BaseModel):
-    """`ReplayFrom` of a `type` that is not known here; keeps every member.
+    """`ReplayFrom` of a `type` not known here; keeps every member.
 
-    `ReplayFrom` in the stable schema of protocol version 2.
+    Stable part of protocol version 2.
 
     Members:
         type: required.
@@ -449,9 +446,9 @@ class OtherReplayFrom(BaseModel):
 
 
 class ReplayFromStart(BaseModel):
-    """`ReplayFrom` whose `type` is `start`.
+    """The whole history of the session is sent.
 
-    `ReplayFrom` in the stable schema of protocol version 2.
+    `ReplayFrom` whose `type` is `start`. Stable part of protocol version 2.
 
     Members:
         field_meta: `_meta`; optional; null or malformed reads as absent.
@@ -476,7 +473,7 @@ class ReplayFromStart(BaseModel):
 class ResumeSessionRequest(BaseModel):
     """Params of `session/resume`, a request that the agent handles.
 
-    `ResumeSessionRequest` in the stable schema of protocol version 2.
+    Stable part of protocol version 2.
 
     Members:
         session_id: `sessionId`; required; session id.
@@ -531,8 +528,7 @@ class ResumeSessionRequest(BaseModel):
 class ResumeSessionResponse(BaseModel):
     """Result of `session/resume`, a request that the agent handles.
 
-    `ResumeSessionResponse` in the stable schema of protocol version 2. A JSON null in its place
-    reads as the object without members.
+    Stable part of protocol version 2. A JSON null in its place reads as the object without members.
 
     Members:
         config_options: `configOptions`; optional; null or malformed reads as an empty list;
@@ -561,9 +557,9 @@ class ResumeSessionResponse(BaseModel):
 
 
 class SessionInfo(BaseModel):
-    """Value of `ListSessionsResponse.sessions`.
+    """What a list of sessions tells about one.
 
-    `SessionInfo` in the stable schema of protocol version 2.
+    Value of `ListSessionsResponse.sessions`. Stable part of protocol version 2.
 
     Members:
         session_id: `sessionId`; required; session id.
@@ -613,7 +609,7 @@ class SessionInfo(BaseModel):
 class SessionOptionsRequest(BaseModel):
     """Params of `session/options`, a request that the agent handles.
 
-    `SessionOptionsRequest` in the unstable schema of protocol version 2.
+    Unstable part of protocol version 2.
 
     Members:
         cwd: required; absolute path.
@@ -646,8 +642,8 @@ class SessionOptionsRequest(BaseModel):
 class SessionOptionsResponse(BaseModel):
     """Result of `session/options`, a request that the agent handles.
 
-    `SessionOptionsResponse` in the unstable schema of protocol version 2. A JSON null in its place
-    reads as the object without members.
+    Unstable part of protocol version 2. A JSON null in its place reads as the object without
+    members.
 
     Members:
         config_options: `configOptions`; optional; null or malformed reads as an empty list;
@@ -678,7 +674,7 @@ class SessionOptionsResponse(BaseModel):
 class SessionStatusRequest(BaseModel):
     """Params of `session/status`, a request that the agent handles.
 
-    `SessionStatusRequest` in the unstable schema of protocol version 2.
+    Unstable part of protocol version 2.
 
     Members:
         session_id: `sessionId`; required; session id.
@@ -704,7 +700,7 @@ class SessionStatusRequest(BaseModel):
 class SessionStatusResponse(BaseModel):
     """Result of `session/status`, a request that the agent handles.
 
-    `SessionStatusResponse` in the unstable schema of protocol version 2.
+    Unstable part of protocol version 2.
 
     Members:
         status: required; `open` or `saved` (others are kept).
@@ -733,7 +729,7 @@ class SessionStatusResponse(BaseModel):
 class SetSessionTitleRequest(BaseModel):
     """Params of `session/set_title`, a request that the agent handles.
 
-    `SetSessionTitleRequest` in the unstable schema of protocol version 2.
+    Unstable part of protocol version 2.
 
     Members:
         session_id: `sessionId`; required; session id.
@@ -762,7 +758,7 @@ class SetSessionTitleRequest(BaseModel):
 class SetSessionTitleResponse(BaseModel):
     """Result of `session/set_title`, a request that the agent handles.
 
-    `SetSessionTitleResponse` in the unstable schema of protocol version 2.
+    Unstable part of protocol version 2.
 
     Members:
         title: required.
@@ -786,10 +782,10 @@ class SetSessionTitleResponse(BaseModel):
 
 
 class SystemPrompt(BaseModel):
-    """Value of `ForkSessionRequest.system_prompt`, `NewSessionRequest.system_prompt` and
-    `ResumeSessionRequest.system_prompt`.
+    """What the agent is told before the conversation.
 
-    `SystemPrompt` in the stable schema of protocol version 2.
+    Value of `ForkSessionRequest.system_prompt`, `NewSessionRequest.system_prompt` and
+    `ResumeSessionRequest.system_prompt`. Stable part of protocol version 2.
 
     Members:
         mode: required; `append` or `override` (others are kept).
@@ -818,7 +814,7 @@ class SystemPrompt(BaseModel):
 class UnarchiveSessionRequest(BaseModel):
     """Params of `session/unarchive`, a request that the agent handles.
 
-    `UnarchiveSessionRequest` in the unstable schema of protocol version 2.
+    Unstable part of protocol version 2.
 
     Members:
         session_id: `sessionId`; required; session id.
@@ -844,8 +840,8 @@ class UnarchiveSessionRequest(BaseModel):
 class UnarchiveSessionResponse(BaseModel):
     """Result of `session/unarchive`, a request that the agent handles.
 
-    `UnarchiveSessionResponse` in the unstable schema of protocol version 2. A JSON null in its
-    place reads as the object without members.
+    Unstable part of protocol version 2. A JSON null in its place reads as the object without
+    members.
 
     Members:
         field_meta: `_meta`; optional; null or malformed reads as absent.

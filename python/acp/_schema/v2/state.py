@@ -32,9 +32,9 @@ __all__ = [
 
 
 class BackgroundSubagent(BaseModel):
-    """`BackgroundWork` whose `type` is `subagent`.
+    """A subagent goes on working while the session is in this state.
 
-    `BackgroundWork` in the stable schema of protocol version 2.
+    `BackgroundWork` whose `type` is `subagent`. Stable part of protocol version 2.
 
     Members:
         session_id: `sessionId`; required; session id.
@@ -60,9 +60,9 @@ class BackgroundSubagent(BaseModel):
 
 
 class BackgroundTerminal(BaseModel):
-    """`BackgroundWork` whose `type` is `terminal`.
+    """A terminal goes on running while the session is in this state.
 
-    `BackgroundWork` in the stable schema of protocol version 2.
+    `BackgroundWork` whose `type` is `terminal`. Stable part of protocol version 2.
 
     Members:
         terminal_id: `terminalId`; required; id of a terminal.
@@ -88,9 +88,9 @@ class BackgroundTerminal(BaseModel):
 
 
 class BackgroundToolCall(BaseModel):
-    """`BackgroundWork` whose `type` is `tool_call`.
+    """A tool call goes on running while the session is in this state.
 
-    `BackgroundWork` in the stable schema of protocol version 2.
+    `BackgroundWork` whose `type` is `tool_call`. Stable part of protocol version 2.
 
     Members:
         tool_call_id: `toolCallId`; required; id of a tool call.
@@ -118,7 +118,7 @@ class BackgroundToolCall(BaseModel):
 class ErrorStopReason(BaseModel):
     """The object `ErrorStopReason`.
 
-    `ErrorStopReason` in the stable schema of protocol version 2.
+    Stable part of protocol version 2.
 
     Members:
         error: optional; null or malformed reads as absent.
@@ -134,12 +134,12 @@ class ErrorStopReason(BaseModel):
 
 
 class IdleStateUpdate(BaseModel):
-    """`StateUpdate` whose `state` is `idle`. In a `SessionUpdate` its `session_update` is
-    `state_update`.
+    """The session waits for a prompt.
 
-    `SessionUpdate` in the stable schema of protocol version 2. For a `stop_reason` other than
-    `end_turn`, `max_tokens`, `max_turn_requests`, `refusal`, `cancelled` or `error`, members that
-    are not listed are kept in `model_extra`. `error` is read only when `stop_reason` is `error`.
+    `StateUpdate` whose `state` is `idle`. In a `SessionUpdate` its `session_update` is
+    `state_update`. Stable part of protocol version 2. For a `stop_reason` other than `end_turn`,
+    `max_tokens`, `max_turn_requests`, `refusal`, `cancelled` or `error`, members that are not
+    listed are kept in `model_extra`. `error` is read only when `stop_reason` is `error`.
 
     Members:
         usage: optional; null or malformed reads as absent; unstable.
@@ -176,9 +176,9 @@ class IdleStateUpdate(BaseModel):
 
 
 class OtherBackgroundWork(BaseModel):
-    """`BackgroundWork` of a `type` that is not known here; keeps every member.
+    """`BackgroundWork` of a `type` not known here; keeps every member.
 
-    `BackgroundWork` in the stable schema of protocol version 2.
+    Stable part of protocol version 2.
 
     Members:
         type: required.
@@ -194,10 +194,9 @@ class OtherBackgroundWork(BaseModel):
 
 
 class OtherStateUpdate(BaseModel):
-    """`SessionUpdate` of a `state` that is not known here; keeps every member. In a `SessionUpdate`
-    its `session_update` is `state_update`.
+    """`StateUpdate` of a `state` not known here; keeps every member.
 
-    `SessionUpdate` in the stable schema of protocol version 2.
+    In a `SessionUpdate` its `session_update` is `state_update`. Stable part of protocol version 2.
 
     Members:
         state: required.
@@ -220,10 +219,10 @@ class OtherStateUpdate(BaseModel):
 
 
 class RequiresActionStateUpdate(BaseModel):
-    """`StateUpdate` whose `state` is `requires_action`. In a `SessionUpdate` its `session_update`
-    is `state_update`.
+    """The session waits for the user.
 
-    `SessionUpdate` in the stable schema of protocol version 2.
+    `StateUpdate` whose `state` is `requires_action`. In a `SessionUpdate` its `session_update` is
+    `state_update`. Stable part of protocol version 2.
 
     Members:
         background: optional; null or malformed reads as absent.
@@ -251,10 +250,10 @@ class RequiresActionStateUpdate(BaseModel):
 
 
 class RunningStateUpdate(BaseModel):
-    """`StateUpdate` whose `state` is `running`. In a `SessionUpdate` its `session_update` is
-    `state_update`.
+    """The agent is working.
 
-    `SessionUpdate` in the stable schema of protocol version 2.
+    `StateUpdate` whose `state` is `running`. In a `SessionUpdate` its `session_update` is
+    `state_update`. Stable part of protocol version 2.
 
     Members:
         background: optional; null or malformed reads as absent.
@@ -282,10 +281,10 @@ class RunningStateUpdate(BaseModel):
 
 
 class UnknownStateUpdate(BaseModel):
-    """`StateUpdate` whose `state` is `unknown`. In a `SessionUpdate` its `session_update` is
-    `state_update`.
+    """What the session is doing is not known.
 
-    `SessionUpdate` in the stable schema of protocol version 2.
+    `StateUpdate` whose `state` is `unknown`. In a `SessionUpdate` its `session_update` is
+    `state_update`. Stable part of protocol version 2.
 
     Members:
         background: optional; null or malformed reads as absent.
@@ -313,9 +312,9 @@ class UnknownStateUpdate(BaseModel):
 
 
 class Usage(BaseModel):
-    """Value of `IdleStateUpdate.usage`.
+    """Tokens that were used.
 
-    `Usage` in the unstable schema of protocol version 2.
+    Value of `IdleStateUpdate.usage`. Unstable part of protocol version 2.
 
     Members:
         total_tokens: `totalTokens`; required; 0 to 18,446,744,073,709,551,615; tokens.

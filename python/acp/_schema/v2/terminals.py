@@ -28,7 +28,7 @@ __all__ = [
 class CancelTerminalRequest(BaseModel):
     """Params of `terminal/cancel`, a request that the agent handles.
 
-    `CancelTerminalRequest` in the stable schema of protocol version 2.
+    Stable part of protocol version 2.
 
     Members:
         session_id: `sessionId`; required; session id.
@@ -57,8 +57,7 @@ class CancelTerminalRequest(BaseModel):
 class CancelTerminalResponse(BaseModel):
     """Result of `terminal/cancel`, a request that the agent handles.
 
-    `CancelTerminalResponse` in the stable schema of protocol version 2. A JSON null in its place
-    reads as the object without members.
+    Stable part of protocol version 2. A JSON null in its place reads as the object without members.
 
     Members:
         field_meta: `_meta`; optional; null or malformed reads as absent.
@@ -74,9 +73,9 @@ class CancelTerminalResponse(BaseModel):
 
 
 class Terminal(BaseModel):
-    """Members that `TerminalToolCallContent` have in common.
+    """A terminal whose output is shown.
 
-    `Terminal` in the stable schema of protocol version 2.
+    `TerminalToolCallContent` without its discriminator. Stable part of protocol version 2.
 
     Members:
         terminal_id: `terminalId`; required; id of a terminal.
@@ -100,9 +99,9 @@ class Terminal(BaseModel):
 
 
 class TerminalExitStatus(BaseModel):
-    """Value of `TerminalUpdate.exit_status`.
+    """How a process ended.
 
-    `TerminalExitStatus` in the stable schema of protocol version 2.
+    Value of `TerminalUpdate.exit_status`. Stable part of protocol version 2.
 
     Members:
         exit_code: `exitCode`; optional; null or malformed reads as absent; signed 64 bits; exit
@@ -131,9 +130,9 @@ class TerminalExitStatus(BaseModel):
 
 
 class TerminalOutput(BaseModel):
-    """Value of `TerminalUpdate.output`.
+    """All output of a terminal.
 
-    `TerminalOutput` in the stable schema of protocol version 2.
+    Value of `TerminalUpdate.output`. Stable part of protocol version 2.
 
     Members:
         data: required; base64.
@@ -157,9 +156,10 @@ class TerminalOutput(BaseModel):
 
 
 class TerminalOutputChunk(BaseModel):
-    """`SessionUpdate` whose `session_update` is `terminal_output_chunk`.
+    """A piece of the output of a terminal, to be appended.
 
-    `SessionUpdate` in the stable schema of protocol version 2.
+    `SessionUpdate` whose `session_update` is `terminal_output_chunk`. Stable part of protocol
+    version 2.
 
     Members:
         terminal_id: `terminalId`; required; id of a terminal.
@@ -190,7 +190,7 @@ class TerminalOutputChunk(BaseModel):
 class TerminalSize(BaseModel):
     """Value of `TerminalUpdate.size`.
 
-    `TerminalSize` in the stable schema of protocol version 2.
+    Stable part of protocol version 2.
 
     Members:
         cols: required; 1 to 65,535; character cells.
@@ -217,9 +217,9 @@ class TerminalSize(BaseModel):
 
 
 class TerminalUpdate(BaseModel):
-    """`SessionUpdate` whose `session_update` is `terminal_update`.
+    """A terminal of the agent, or a change to it.
 
-    `SessionUpdate` in the stable schema of protocol version 2.
+    `SessionUpdate` whose `session_update` is `terminal_update`. Stable part of protocol version 2.
 
     Members:
         terminal_id: `terminalId`; required; id of a terminal.

@@ -68,7 +68,7 @@ others are kept.
 class DiffPathChange(BaseModel):
     """Members that `AddDiffChange`, `DeleteDiffChange` and `ModifyDiffChange` have in common.
 
-    `DiffPathChange` in the stable schema of protocol version 2.
+    Stable part of protocol version 2.
 
     Members:
         path: required; absolute path.
@@ -86,7 +86,7 @@ class DiffPathChange(BaseModel):
 class AddDiffChange(DiffPathChange):
     """`DiffChange` whose `operation` is `add`.
 
-    `DiffPathChange` in the stable schema of protocol version 2.
+    Stable part of protocol version 2.
 
     Members:
         path: required; absolute path.
@@ -120,7 +120,7 @@ class AddDiffChange(DiffPathChange):
 class CancelToolCallRequest(BaseModel):
     """Params of `tool_call/cancel`, a request that the agent handles.
 
-    `CancelToolCallRequest` in the stable schema of protocol version 2.
+    Stable part of protocol version 2.
 
     Members:
         session_id: `sessionId`; required; session id.
@@ -149,8 +149,7 @@ class CancelToolCallRequest(BaseModel):
 class CancelToolCallResponse(BaseModel):
     """Result of `tool_call/cancel`, a request that the agent handles.
 
-    `CancelToolCallResponse` in the stable schema of protocol version 2. A JSON null in its place
-    reads as the object without members.
+    Stable part of protocol version 2. A JSON null in its place reads as the object without members.
 
     Members:
         field_meta: `_meta`; optional; null or malformed reads as absent.
@@ -166,9 +165,9 @@ class CancelToolCallResponse(BaseModel):
 
 
 class ContentToolCallContent(Content):
-    """`ToolCallContent` whose `type` is `content`.
+    """Content that a tool call made.
 
-    `Content` in the stable schema of protocol version 2.
+    `ToolCallContent` whose `type` is `content`. Stable part of protocol version 2.
 
     Members:
         content: required.
@@ -194,7 +193,7 @@ class ContentToolCallContent(Content):
 class DiffPathPairChange(BaseModel):
     """Members that `CopyDiffChange` and `MoveDiffChange` have in common.
 
-    `DiffPathPairChange` in the stable schema of protocol version 2.
+    Stable part of protocol version 2.
 
     Members:
         old_path: `oldPath`; required; absolute path.
@@ -214,7 +213,7 @@ class DiffPathPairChange(BaseModel):
 class CopyDiffChange(DiffPathPairChange):
     """`DiffChange` whose `operation` is `copy`.
 
-    `DiffPathPairChange` in the stable schema of protocol version 2.
+    Stable part of protocol version 2.
 
     Members:
         old_path: `oldPath`; required; absolute path.
@@ -250,7 +249,7 @@ class CopyDiffChange(DiffPathPairChange):
 class DeleteDiffChange(DiffPathChange):
     """`DiffChange` whose `operation` is `delete`.
 
-    `DiffPathChange` in the stable schema of protocol version 2.
+    Stable part of protocol version 2.
 
     Members:
         path: required; absolute path.
@@ -282,9 +281,9 @@ class DeleteDiffChange(DiffPathChange):
 
 
 class Diff(BaseModel):
-    """Members that `FileEditToolCallContent` have in common.
+    """A change to files.
 
-    `Diff` in the stable schema of protocol version 2.
+    `FileEditToolCallContent` without its discriminator. Stable part of protocol version 2.
 
     Members:
         changes: required; malformed items are dropped; should not be empty, not checked.
@@ -311,9 +310,9 @@ class Diff(BaseModel):
 
 
 class DiffPatch(BaseModel):
-    """Value of `Diff.patch`.
+    """The text of a change.
 
-    `DiffPatch` in the stable schema of protocol version 2.
+    Value of `Diff.patch`. Stable part of protocol version 2.
 
     Members:
         format: required; `git_patch` (others are kept).
@@ -340,9 +339,10 @@ class DiffPatch(BaseModel):
 
 
 class FileEditToolCallContent(Diff):
-    """`ToolCallContent` whose `type` is `diff`.
+    """A change to files.
 
-    `Diff` in the stable schema of protocol version 2.
+    `ToolCallContent` whose `type` is `diff` and that has `changes`. Stable part of protocol version
+    2.
 
     Members:
         changes: required; malformed items are dropped; should not be empty, not checked.
@@ -368,9 +368,10 @@ class FileEditToolCallContent(Diff):
 
 
 class FlatDiffToolCallContent(BaseModel):
-    """`ToolCallContent` whose `type` is `diff`.
+    """A change to one file in the form of version 1.
 
-    `ToolCallContent` in the stable schema of protocol version 2.
+    `ToolCallContent` whose `type` is `diff` and that has `path`. Not in the schema release: the
+    shape that a diff has in version 1, which agents go on sending in version 2.
 
     Members:
         path: required; absolute path.
@@ -404,7 +405,7 @@ class FlatDiffToolCallContent(BaseModel):
 class ModifyDiffChange(DiffPathChange):
     """`DiffChange` whose `operation` is `modify`.
 
-    `DiffPathChange` in the stable schema of protocol version 2.
+    Stable part of protocol version 2.
 
     Members:
         path: required; absolute path.
@@ -438,7 +439,7 @@ class ModifyDiffChange(DiffPathChange):
 class MoveDiffChange(DiffPathPairChange):
     """`DiffChange` whose `operation` is `move`.
 
-    `DiffPathPairChange` in the stable schema of protocol version 2.
+    Stable part of protocol version 2.
 
     Members:
         old_path: `oldPath`; required; absolute path.
@@ -472,9 +473,9 @@ class MoveDiffChange(DiffPathPairChange):
 
 
 class OtherDiffChange(BaseModel):
-    """`DiffChange` of a `operation` that is not known here; keeps every member.
+    """`DiffChange` of an `operation` not known here; keeps every member.
 
-    `DiffChange` in the stable schema of protocol version 2.
+    Stable part of protocol version 2.
 
     Members:
         operation: required.
@@ -505,9 +506,9 @@ class OtherDiffChange(BaseModel):
 
 
 class OtherToolCallContent(BaseModel):
-    """`ToolCallContent` of a `type` that is not known here; keeps every member.
+    """`ToolCallContent` of a `type` not known here; keeps every member.
 
-    `ToolCallContent` in the stable schema of protocol version 2.
+    Stable part of protocol version 2.
 
     Members:
         type: required.
@@ -523,9 +524,9 @@ class OtherToolCallContent(BaseModel):
 
 
 class SessionReference(BaseModel):
-    """Members that `SessionToolCallContent` have in common.
+    """Another session, such as that of a subagent.
 
-    `SessionReference` in the stable schema of protocol version 2.
+    `SessionToolCallContent` without its discriminator. Stable part of protocol version 2.
 
     Members:
         session_id: `sessionId`; required; session id.
@@ -549,9 +550,9 @@ class SessionReference(BaseModel):
 
 
 class SessionToolCallContent(SessionReference):
-    """`ToolCallContent` whose `type` is `session`.
+    """Another session, such as that of a subagent.
 
-    `SessionReference` in the stable schema of protocol version 2.
+    `ToolCallContent` whose `type` is `session`. Stable part of protocol version 2.
 
     Members:
         session_id: `sessionId`; required; session id.
@@ -575,9 +576,9 @@ class SessionToolCallContent(SessionReference):
 
 
 class TerminalToolCallContent(Terminal):
-    """`ToolCallContent` whose `type` is `terminal`.
+    """A terminal whose output is shown.
 
-    `Terminal` in the stable schema of protocol version 2.
+    `ToolCallContent` whose `type` is `terminal`. Stable part of protocol version 2.
 
     Members:
         terminal_id: `terminalId`; required; id of a terminal.
@@ -601,9 +602,10 @@ class TerminalToolCallContent(Terminal):
 
 
 class ToolCallContentChunk(BaseModel):
-    """`SessionUpdate` whose `session_update` is `tool_call_content_chunk`.
+    """A piece of the content of a tool call, to be appended.
 
-    `SessionUpdate` in the stable schema of protocol version 2.
+    `SessionUpdate` whose `session_update` is `tool_call_content_chunk`. Stable part of protocol
+    version 2.
 
     Members:
         tool_call_id: `toolCallId`; required; id of a tool call.
@@ -632,9 +634,9 @@ class ToolCallContentChunk(BaseModel):
 
 
 class ToolCallLocation(BaseModel):
-    """Value of `ToolCallUpdate.locations`.
+    """A place in a file that a tool call works on.
 
-    `ToolCallLocation` in the stable schema of protocol version 2.
+    Value of `ToolCallUpdate.locations`. Stable part of protocol version 2.
 
     Members:
         path: required; absolute path; absolute path.
@@ -661,9 +663,9 @@ class ToolCallLocation(BaseModel):
 
 
 class ToolCallUpdate(BaseModel):
-    """Value of `ToolCallPermissionSubject.tool_call`.
+    """A change to a tool call, told apart by its id.
 
-    `ToolCallUpdate` in the stable schema of protocol version 2.
+    Value of `ToolCallPermissionSubject.tool_call`. Stable part of protocol version 2.
 
     Members:
         tool_call_id: `toolCallId`; required; id of a tool call.
@@ -735,9 +737,9 @@ class ToolCallUpdate(BaseModel):
 
 
 class ToolCallProgress(ToolCallUpdate):
-    """`SessionUpdate` whose `session_update` is `tool_call_update`.
+    """A change to a tool call, told apart by its id.
 
-    `ToolCallUpdate` in the stable schema of protocol version 2.
+    `SessionUpdate` whose `session_update` is `tool_call_update`. Stable part of protocol version 2.
 
     Members:
         tool_call_id: `toolCallId`; required; id of a tool call.

@@ -60,9 +60,9 @@ NoticeSeverity: TypeAlias = str
 
 
 class AgentMessage(BaseModel):
-    """`SessionUpdate` whose `session_update` is `agent_message`.
+    """A whole message of the agent, or a change to one.
 
-    `SessionUpdate` in the stable schema of protocol version 2.
+    `SessionUpdate` whose `session_update` is `agent_message`. Stable part of protocol version 2.
 
     Members:
         message_id: `messageId`; required; id of a message.
@@ -93,9 +93,10 @@ class AgentMessage(BaseModel):
 
 
 class AgentMessageChunk(ContentChunk):
-    """`SessionUpdate` whose `session_update` is `agent_message_chunk`.
+    """A piece of the agent's answer, to be appended.
 
-    `ContentChunk` in the stable schema of protocol version 2.
+    `SessionUpdate` whose `session_update` is `agent_message_chunk`. Stable part of protocol version
+    2.
 
     Members:
         message_id: `messageId`; required; id of a message.
@@ -121,9 +122,9 @@ class AgentMessageChunk(ContentChunk):
 
 
 class AgentPlanContentUpdate(PlanUpdate):
-    """`SessionUpdate` whose `session_update` is `plan_update`.
+    """A plan, whole: it replaces the one with the same id.
 
-    `PlanUpdate` in the stable schema of protocol version 2.
+    `SessionUpdate` whose `session_update` is `plan_update`. Stable part of protocol version 2.
 
     Members:
         plan: required.
@@ -147,9 +148,9 @@ class AgentPlanContentUpdate(PlanUpdate):
 
 
 class AgentPlanRemovedUpdate(PlanRemoved):
-    """`SessionUpdate` whose `session_update` is `plan_removed`.
+    """A plan is gone.
 
-    `PlanRemoved` in the stable schema of protocol version 2.
+    `SessionUpdate` whose `session_update` is `plan_removed`. Stable part of protocol version 2.
 
     Members:
         plan_id: `planId`; required; id of a plan.
@@ -173,9 +174,9 @@ class AgentPlanRemovedUpdate(PlanRemoved):
 
 
 class AgentThought(BaseModel):
-    """`SessionUpdate` whose `session_update` is `agent_thought`.
+    """A whole thought of the agent, or a change to one.
 
-    `SessionUpdate` in the stable schema of protocol version 2.
+    `SessionUpdate` whose `session_update` is `agent_thought`. Stable part of protocol version 2.
 
     Members:
         message_id: `messageId`; required; id of a message.
@@ -206,9 +207,10 @@ class AgentThought(BaseModel):
 
 
 class AgentThoughtChunk(ContentChunk):
-    """`SessionUpdate` whose `session_update` is `agent_thought_chunk`.
+    """A piece of the agent's reasoning, to be appended.
 
-    `ContentChunk` in the stable schema of protocol version 2.
+    `SessionUpdate` whose `session_update` is `agent_thought_chunk`. Stable part of protocol version
+    2.
 
     Members:
         message_id: `messageId`; required; id of a message.
@@ -234,9 +236,10 @@ class AgentThoughtChunk(ContentChunk):
 
 
 class CompactionSummaryChunk(BaseModel):
-    """`SessionUpdate` whose `session_update` is `compaction_summary_chunk`.
+    """A piece of the summary that a compaction makes, to be appended.
 
-    `SessionUpdate` in the stable schema of protocol version 2.
+    `SessionUpdate` whose `session_update` is `compaction_summary_chunk`. Stable part of protocol
+    version 2.
 
     Members:
         compaction_id: `compactionId`; required; id of a compaction.
@@ -265,9 +268,10 @@ class CompactionSummaryChunk(BaseModel):
 
 
 class CompactionUpdate(BaseModel):
-    """`SessionUpdate` whose `session_update` is `compaction_update`.
+    """The agent shortens the conversation that it keeps, or has done so.
 
-    `SessionUpdate` in the stable schema of protocol version 2.
+    `SessionUpdate` whose `session_update` is `compaction_update`. Stable part of protocol version
+    2.
 
     Members:
         compaction_id: `compactionId`; required; id of a compaction.
@@ -305,9 +309,9 @@ class CompactionUpdate(BaseModel):
 
 
 class Cost(BaseModel):
-    """Value of `UsageUpdate.cost`.
+    """What a session has cost so far.
 
-    `Cost` in the stable schema of protocol version 2.
+    Value of `UsageUpdate.cost`. Stable part of protocol version 2.
 
     Members:
         amount: required; in units of `currency`.
@@ -334,9 +338,9 @@ class Cost(BaseModel):
 
 
 class Notice(BaseModel):
-    """`SessionUpdate` whose `session_update` is `notice`.
+    """Something that the user should know, outside the conversation.
 
-    `SessionUpdate` in the stable schema of protocol version 2.
+    `SessionUpdate` whose `session_update` is `notice`. Stable part of protocol version 2.
 
     Members:
         severity: required; `info`, `warning` or `error` (others are kept).
@@ -368,9 +372,9 @@ class Notice(BaseModel):
 
 
 class OtherSessionUpdate(BaseModel):
-    """`SessionUpdate` of a `session_update` that is not known here; keeps every member.
+    """`SessionUpdate` of a `session_update` not known here; keeps every member.
 
-    `SessionUpdate` in the stable schema of protocol version 2.
+    Stable part of protocol version 2.
 
     Members:
         session_update: `sessionUpdate`; required.
@@ -386,9 +390,9 @@ class OtherSessionUpdate(BaseModel):
 
 
 class ReplayComplete(BaseModel):
-    """`SessionUpdate` whose `session_update` is `replay_complete`.
+    """The history of the session has been sent.
 
-    `SessionUpdate` in the stable schema of protocol version 2.
+    `SessionUpdate` whose `session_update` is `replay_complete`. Stable part of protocol version 2.
 
     Members:
         field_meta: `_meta`; optional; null or malformed reads as absent.
@@ -411,9 +415,10 @@ class ReplayComplete(BaseModel):
 
 
 class SessionInfoUpdate(BaseModel):
-    """`SessionUpdate` whose `session_update` is `session_info_update`.
+    """Title or time of a session have changed.
 
-    `SessionUpdate` in the stable schema of protocol version 2.
+    `SessionUpdate` whose `session_update` is `session_info_update`. Stable part of protocol version
+    2.
 
     Members:
         title: absent (unchanged), null (cleared) or a value; malformed reads as unchanged.
@@ -444,9 +449,9 @@ class SessionInfoUpdate(BaseModel):
 
 
 class SessionMessage(BaseModel):
-    """`SessionUpdate` whose `session_update` is `session_message`.
+    """A message between two sessions, or a change to one.
 
-    `SessionUpdate` in the stable schema of protocol version 2.
+    `SessionUpdate` whose `session_update` is `session_message`. Stable part of protocol version 2.
 
     Members:
         message_id: `messageId`; required; id of a message.
@@ -501,9 +506,10 @@ class SessionMessage(BaseModel):
 
 
 class SessionMessageChunk(BaseModel):
-    """`SessionUpdate` whose `session_update` is `session_message_chunk`.
+    """A piece of a message between two sessions, to be appended.
 
-    `SessionUpdate` in the stable schema of protocol version 2.
+    `SessionUpdate` whose `session_update` is `session_message_chunk`. Stable part of protocol
+    version 2.
 
     Members:
         message_id: `messageId`; required; id of a message.
@@ -532,9 +538,9 @@ class SessionMessageChunk(BaseModel):
 
 
 class SubagentUpdate(BaseModel):
-    """`SessionUpdate` whose `session_update` is `subagent_update`.
+    """A session that works for this one, or a change to it.
 
-    `SessionUpdate` in the stable schema of protocol version 2.
+    `SessionUpdate` whose `session_update` is `subagent_update`. Stable part of protocol version 2.
 
     Members:
         session_id: `sessionId`; required; session id.
@@ -589,9 +595,10 @@ class SubagentUpdate(BaseModel):
 
 
 class UpdateSessionNotification(BaseModel):
-    """Params of `session/update`, a notification that the client handles.
+    """Something happened in a session.
 
-    `UpdateSessionNotification` in the stable schema of protocol version 2.
+    Params of `session/update`, a notification that the client handles. Stable part of protocol
+    version 2.
 
     Members:
         session_id: `sessionId`; required; session id.
@@ -618,9 +625,9 @@ class UpdateSessionNotification(BaseModel):
 
 
 class UsageUpdate(BaseModel):
-    """`SessionUpdate` whose `session_update` is `usage_update`.
+    """How full the context of a session is, and what it cost.
 
-    `SessionUpdate` in the stable schema of protocol version 2.
+    `SessionUpdate` whose `session_update` is `usage_update`. Stable part of protocol version 2.
 
     Members:
         used: required; 0 to 18,446,744,073,709,551,615; tokens in the context.
@@ -653,9 +660,9 @@ class UsageUpdate(BaseModel):
 
 
 class UserMessage(BaseModel):
-    """`SessionUpdate` whose `session_update` is `user_message`.
+    """A whole message of the user, or a change to one.
 
-    `SessionUpdate` in the stable schema of protocol version 2.
+    `SessionUpdate` whose `session_update` is `user_message`. Stable part of protocol version 2.
 
     Members:
         message_id: `messageId`; required; id of a message.
@@ -686,9 +693,10 @@ class UserMessage(BaseModel):
 
 
 class UserMessageChunk(ContentChunk):
-    """`SessionUpdate` whose `session_update` is `user_message_chunk`.
+    """A piece of the user's message, to be appended.
 
-    `ContentChunk` in the stable schema of protocol version 2.
+    `SessionUpdate` whose `session_update` is `user_message_chunk`. Stable part of protocol version
+    2.
 
     Members:
         message_id: `messageId`; required; id of a message.

@@ -7,7 +7,7 @@
 use super::is_space;
 use crate::id::Id;
 use crate::json::Scanner;
-use crate::message::{Member, Members};
+use crate::member::{Member, Members};
 
 /// Longest id that is read, with its quotes and escapes.
 const MAX_ID: usize = 1024;

@@ -22,6 +22,8 @@ pub enum Kind {
     List,
     /// An object.
     Object,
+    /// Something that is no JSON; never in text.
+    Other,
 }
 
 /// A place in a checked text.
@@ -145,7 +147,8 @@ impl<'a> Cursor<'a> {
     pub fn key_is(&mut self, name: &str) -> bool {
         let bytes = self.text.as_bytes();
         let end = self.at + 1 + name.len();
-        let found = bytes.get(self.at + 1..end) == Some(name.as_bytes()) && bytes.get(end) == Some(&b'"');
+        let found =
+            bytes.get(self.at + 1..end) == Some(name.as_bytes()) && bytes.get(end) == Some(&b'"');
         if found {
             self.at = end + 1;
             self.colon();

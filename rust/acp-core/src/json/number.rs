@@ -34,7 +34,10 @@ impl<'a> Number<'a> {
 
     /// The value as a double; infinite where an integer is beyond its range.
     #[must_use]
-    #[expect(clippy::cast_precision_loss, reason = "rounding to the nearest double is what is asked for")]
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "rounding to the nearest double is what is asked for"
+    )]
     pub fn as_f64(self) -> f64 {
         match self {
             Self::Int(value) => value as f64,

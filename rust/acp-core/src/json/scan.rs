@@ -200,7 +200,8 @@ fn value_end(bytes: &[u8], mut at: usize, depth: usize) -> Result<usize, SyntaxE
                 at += 1;
             }
             Some(b'-' | b'0'..=b'9') => {
-                at = number::end(bytes, at).map_err(|(kind, offset)| SyntaxError { kind, offset })?;
+                at = number::end(bytes, at)
+                    .map_err(|(kind, offset)| SyntaxError { kind, offset })?;
             }
             Some(b't') => at = word_end(bytes, at, b"true")?,
             Some(b'f') => at = word_end(bytes, at, b"false")?,
@@ -285,13 +286,51 @@ mod tests {
     #[test]
     fn values_are_told_from_other_text() {
         for good in [
-            "0", "-0", "1.5e-7", "true", "null", "\"\"", "[]", "{}", " [ 1 , {\"a\" : [ ] , \"b\":{}} ] ", r#""\ud800""#, "[[],[[]],{}]",
+            "0",
+            "-0",
+            "1.5e-7",
+            "true",
+            "null",
+            "\"\"",
+            "[]",
+            "{}",
+            " [ 1 , {\"a\" : [ ] , \"b\":{}} ] ",
+            r#""\ud800""#,
+            "[[],[[]],{}]",
         ] {
             assert_eq!(check(good), None, "{good}");
         }
         for bad in [
-            "", " ", "01", "1.", ".5", "+1", "1e", "--1", "tru", "nul", "[1,]", "[,1]", "{\"a\":1,}", "{a:1}", "{\"a\"}", "{\"a\":}", "[1 2]", "]",
-            "{]", "[}", "\"", "\"\\x\"", "\"\\u12g4\"", "\"\n\"", "1 1", "NaN", "Infinity", "1e999", "-1e999", "\u{feff}1",
+            "",
+            " ",
+            "01",
+            "1.",
+            ".5",
+            "+1",
+            "1e",
+            "--1",
+            "tru",
+            "nul",
+            "[1,]",
+            "[,1]",
+            "{\"a\":1,}",
+            "{a:1}",
+            "{\"a\"}",
+            "{\"a\":}",
+            "[1 2]",
+            "]",
+            "{]",
+            "[}",
+            "\"",
+            "\"\\x\"",
+            "\"\\u12g4\"",
+            "\"\n\"",
+            "1 1",
+            "NaN",
+            "Infinity",
+            "1e999",
+            "-1e999",
+            "\u{feff}1",
         ] {
             assert!(check(bad).is_some(), "{bad}");
         }

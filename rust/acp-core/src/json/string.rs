@@ -176,7 +176,11 @@ fn push_unit(out: &mut Vec<u8>, unit: u16, bytes: &[u8], at: &mut usize) -> bool
         }
     }
     let [high, low] = unit.to_be_bytes();
-    out.extend_from_slice(&[0xE0 | (high >> 4), 0x80 | ((high & 0x0F) << 2) | (low >> 6), 0x80 | (low & 0x3F)]);
+    out.extend_from_slice(&[
+        0xE0 | (high >> 4),
+        0x80 | ((high & 0x0F) << 2) | (low >> 6),
+        0x80 | (low & 0x3F),
+    ]);
     true
 }
 

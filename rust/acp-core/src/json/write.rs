@@ -91,7 +91,8 @@ impl<'a> Writer<'a> {
         while let Some(at) = rest.windows(3).position(|part| part[0] == 0xED && part[1] >= 0xA0) {
             let (plain, surrogate) = rest.split_at(at);
             self.contents(plain);
-            let unit = 0xD000 | (u16::from(surrogate[1] & 0x3F) << 6) | u16::from(surrogate[2] & 0x3F);
+            let unit =
+                0xD000 | (u16::from(surrogate[1] & 0x3F) << 6) | u16::from(surrogate[2] & 0x3F);
             self.raw("\\u");
             for shift in [12, 8, 4, 0] {
                 self.byte(HEX[usize::from(unit >> shift & 0xF)]);
@@ -112,7 +113,12 @@ impl<'a> Writer<'a> {
             let letter = ESCAPES[usize::from(*byte)];
             self.out.extend_from_slice(&[b'\\', letter]);
             if letter == b'u' {
-                self.out.extend_from_slice(&[b'0', b'0', HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 0xF)]]);
+                self.out.extend_from_slice(&[
+                    b'0',
+                    b'0',
+                    HEX[usize::from(byte >> 4)],
+                    HEX[usize::from(byte & 0xF)],
+                ]);
             }
             start = at + 1;
         }
@@ -172,15 +178,23 @@ mod tests {
 
     #[test]
     fn strings_are_escaped_where_they_have_to_be() {
-        assert_eq!(written(|w| w.string("a\"\\\n\u{1}é\u{1F600}")), "\"a\\\"\\\\\\n\\u0001é\u{1F600}\"");
-        assert_eq!(written(|w| w.wtf8(&[b'a', 0xED, 0xA0, 0x80, b'"', 0xED, 0x9F, 0xBF])), "\"a\\ud800\\\"\u{D7FF}\"");
+        assert_eq!(
+            written(|w| w.string("a\"\\\n\u{1}é\u{1F600}")),
+            "\"a\\\"\\\\\\n\\u0001é\u{1F600}\""
+        );
+        assert_eq!(
+            written(|w| w.wtf8(&[b'a', 0xED, 0xA0, 0x80, b'"', 0xED, 0x9F, 0xBF])),
+            "\"a\\ud800\\\"\u{D7FF}\""
+        );
     }
 
     #[test]
     fn numbers_are_written_in_their_shortest_form() {
         assert_eq!(written(|w| w.int(i64::MIN)), "-9223372036854775808");
         assert_eq!(written(|w| w.uint(u64::MAX)), "18446744073709551615");
-        for (value, text) in [(1.0, "1.0"), (0.1, "0.1"), (-0.0, "-0.0"), (1e300, "1e300"), (5e-324, "5e-324")] {
+        for (value, text) in
+            [(1.0, "1.0"), (0.1, "0.1"), (-0.0, "-0.0"), (1e300, "1e300"), (5e-324, "5e-324")]
+        {
             assert_eq!(written(|w| assert!(w.float(value))), text);
         }
         assert_eq!(written(|w| assert!(!w.float(f64::NAN) && !w.float(f64::INFINITY))), "");

@@ -139,7 +139,12 @@ impl<I: Input, B: Build<I>> Decoder<I, B> {
         }
     }
 
-    pub(super) fn expect(&mut self, value: I::Value, kind: Kind, fault: FaultKind) -> Result<(), Stop<B::Error>> {
+    pub(super) fn expect(
+        &mut self,
+        value: I::Value,
+        kind: Kind,
+        fault: FaultKind,
+    ) -> Result<(), Stop<B::Error>> {
         if self.input.kind(value) == kind { Ok(()) } else { Err(self.fault(fault)) }
     }
 
@@ -210,7 +215,9 @@ impl<I: Input, B: Build<I>> Decoder<I, B> {
         }
         match known.unknown {
             Unknown::Become(other) if !self.options.keep_unknown => Ok(self.build.known(other)?),
-            Unknown::Reject if !self.options.keep_unknown => Err(self.fault(FaultKind::UnknownValue)),
+            Unknown::Reject if !self.options.keep_unknown => {
+                Err(self.fault(FaultKind::UnknownValue))
+            }
             _ => Ok(self.build.string(&mut self.input, value)?),
         }
     }
@@ -226,7 +233,9 @@ impl<I: Input, B: Build<I>> Decoder<I, B> {
             Int::NonZeroU32 => (1, u32::MAX.into()),
         };
         match self.input.integer(value, self.options.lax) {
-            Integer::Signed(number) if number >= min && u64::try_from(number).is_ok_and(|number| number > max) => {
+            Integer::Signed(number)
+                if number >= min && u64::try_from(number).is_ok_and(|number| number > max) =>
+            {
                 Err(self.fault(FaultKind::IntRange))
             }
             Integer::Signed(number) if number >= min => Ok(self.build.signed(number)?),
@@ -237,7 +246,12 @@ impl<I: Input, B: Build<I>> Decoder<I, B> {
     }
 
     /// A list, and whether it is empty. With `skip`, items that do not fit are left out.
-    fn list(&mut self, item: &Type, value: I::Value, skip: bool) -> Result<(B::Value, bool), Stop<B::Error>> {
+    fn list(
+        &mut self,
+        item: &Type,
+        value: I::Value,
+        skip: bool,
+    ) -> Result<(B::Value, bool), Stop<B::Error>> {
         self.expect(value, Kind::List, FaultKind::List)?;
         let mark = self.faults.len();
         let mut list = self.build.begin_list()?;
@@ -292,7 +306,12 @@ impl<I: Input, B: Build<I>> Decoder<I, B> {
 
     // -- records ------------------------------------------------------------------------------------------------------
 
-    pub(super) fn record(&mut self, record: &'static Record, value: I::Value, tags: Option<Tags>) -> Decoded<I, B> {
+    pub(super) fn record(
+        &mut self,
+        record: &'static Record,
+        value: I::Value,
+        tags: Option<Tags>,
+    ) -> Decoded<I, B> {
         match self.input.kind(value) {
             Kind::Object => {}
             Kind::Null if record.null_is_empty => {
@@ -349,16 +368,19 @@ impl<I: Input, B: Build<I>> Decoder<I, B> {
     fn deciders(&mut self, record: &'static Record, value: I::Value) -> (u64, bool) {
         let mut inactive = 0;
         for only in record.only {
-            if !self.decider_is(record, value, only.decider, |text| text == only.value).unwrap_or(false) {
+            if !self
+                .decider_is(record, value, only.decider, |text| text == only.value)
+                .unwrap_or(false)
+            {
                 inactive |= 1 << only.field;
             }
         }
         let keep = match record.extra {
             Extra::Drop => false,
             Extra::Keep => true,
-            Extra::KeepUnless { field, known } => {
-                self.decider_is(record, value, field, |text| !known.contains(&text)).unwrap_or(false)
-            }
+            Extra::KeepUnless { field, known } => self
+                .decider_is(record, value, field, |text| !known.contains(&text))
+                .unwrap_or(false),
         };
         (inactive, keep)
     }
@@ -374,7 +396,10 @@ impl<I: Input, B: Build<I>> Decoder<I, B> {
         (self.input.kind(place) == Kind::Str).then(|| test(&self.input.text(place)))
     }
 
-    #[expect(clippy::too_many_arguments, reason = "the state of one record, which would otherwise be passed as one more type")]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "the state of one record, which would otherwise be passed as one more type"
+    )]
     #[inline]
     fn field(
         &mut self,
@@ -414,7 +439,8 @@ impl<I: Input, B: Build<I>> Decoder<I, B> {
                 state.set &= !bit;
                 // In the scopes of version 1 a bad member only rules its scope out.
                 let scoped = record.scope.is_some_and(|scope| {
-                    scope.rule == ScopeRule::First && scope.groups.iter().any(|group| group.contains(&index))
+                    scope.rule == ScopeRule::First
+                        && scope.groups.iter().any(|group| group.contains(&index))
                 });
                 if scoped {
                     self.faults.truncate(before);
@@ -439,7 +465,11 @@ impl<I: Input, B: Build<I>> Decoder<I, B> {
 
     /// The value of a member; None when it reads as absent.
     #[inline]
-    fn member(&mut self, field: &Field, place: I::Value) -> Result<Option<B::Value>, Stop<B::Error>> {
+    fn member(
+        &mut self,
+        field: &Field,
+        place: I::Value,
+    ) -> Result<Option<B::Value>, Stop<B::Error>> {
         let flags = field.flags;
         if self.input.kind(place) == Kind::Null {
             if flags.has(Flags::THREE_STATE) {
@@ -456,7 +486,11 @@ impl<I: Input, B: Build<I>> Decoder<I, B> {
             Type::List(item) => {
                 let list = self.list(item, place, flags.has(Flags::SKIP_ITEMS));
                 list.and_then(|(list, empty)| {
-                    if empty && flags.has(Flags::NON_EMPTY) { Err(self.fault(FaultKind::TooFew)) } else { Ok(list) }
+                    if empty && flags.has(Flags::NON_EMPTY) {
+                        Err(self.fault(FaultKind::TooFew))
+                    } else {
+                        Ok(list)
+                    }
                 })
             }
             ref ty => self.value(ty, place),
@@ -472,7 +506,10 @@ impl<I: Input, B: Build<I>> Decoder<I, B> {
         }
     }
 
-    #[expect(clippy::too_many_arguments, reason = "the state of one record, which would otherwise be passed as one more type")]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "the state of one record, which would otherwise be passed as one more type"
+    )]
     fn unknown(
         &mut self,
         record: &'static Record,
@@ -484,7 +521,9 @@ impl<I: Input, B: Build<I>> Decoder<I, B> {
         field: Option<usize>,
     ) -> Result<(), Stop<B::Error>> {
         let wire = field.and_then(|index| record.fields.get(index)).map(|field| field.wire);
-        let named = |input: &I, name: &str| wire == Some(name) || key.is_some_and(|key| input.is(key, name));
+        let named = |input: &I, name: &str| {
+            wire == Some(name) || key.is_some_and(|key| input.is(key, name))
+        };
         if let Some(tags) = tags {
             if named(&self.input, tags.wire) {
                 if let Some(expected) = tags.value {
@@ -510,7 +549,12 @@ impl<I: Input, B: Build<I>> Decoder<I, B> {
         Ok(())
     }
 
-    fn scope(&mut self, scope: &Scope, object: &mut B::Object, state: &mut Members) -> Result<(), Stop<B::Error>> {
+    fn scope(
+        &mut self,
+        scope: &Scope,
+        object: &mut B::Object,
+        state: &mut Members,
+    ) -> Result<(), Stop<B::Error>> {
         let has = |bits: u64, index: usize| bits >> index & 1 == 1;
         let keyed = |bits: u64, group: &[usize]| group.first().is_some_and(|key| has(bits, *key));
         let mine = match scope.rule {

@@ -35,52 +35,66 @@ pub enum Node<'n> {
     Map,
     /// An object of a record.
     Record(&'static Record),
-    /// Something that JSON cannot express.
+    /// Something that JSON has no form for.
     Unwritable,
 }
 
 /// A tree of values to encode.
-pub trait Source<'v> {
-    /// A value.
-    type Value: Copy;
+pub trait Source {
+    /// A value, or a handle that keeps it alive.
+    type Value;
     /// What can go wrong in reading values.
     type Error;
 
     /// What a value is.
-    fn node(&self, value: Self::Value) -> Node<'v>;
+    fn node<'n>(&self, value: &'n Self::Value) -> Node<'n>;
     /// Calls `each` for the items of a list.
     ///
     /// # Errors
     /// Those of `each`, and of reading.
-    fn each_item<F>(&self, list: Self::Value, each: F) -> Result<(), Failure<Self::Error>>
+    fn each_item<F>(&self, list: &Self::Value, each: F) -> Written<Self>
     where
-        F: FnMut(Self::Value) -> Result<(), Failure<Self::Error>>;
+        F: FnMut(&Self::Value) -> Written<Self>;
     /// Calls `each` for the members of a map, in order; a key is a string.
     ///
     /// # Errors
     /// Those of `each`, and of reading.
-    fn each_member<F>(&self, map: Self::Value, each: F) -> Result<(), Failure<Self::Error>>
+    fn each_member<F>(&self, map: &Self::Value, each: F) -> Written<Self>
     where
-        F: FnMut(Node<'_>, Self::Value) -> Result<(), Failure<Self::Error>>;
+        F: FnMut(Node<'_>, &Self::Value) -> Written<Self>;
     /// Calls `each` for the members of an object that are no field.
     ///
     /// # Errors
     /// Those of `each`, and of reading.
-    fn each_extra<F>(&self, object: Self::Value, each: F) -> Result<(), Failure<Self::Error>>
+    fn each_extra<F>(&self, object: &Self::Value, each: F) -> Written<Self>
     where
-        F: FnMut(Node<'_>, Self::Value) -> Result<(), Failure<Self::Error>>;
+        F: FnMut(Node<'_>, &Self::Value) -> Written<Self>;
     /// The fields of an object that were set, one bit each.
-    fn set(&self, object: Self::Value) -> u64;
+    fn set(&self, object: &Self::Value) -> u64;
     /// The value of a field; None when it has none at all.
-    fn field(&self, object: Self::Value, field: usize) -> Option<Self::Value>;
-    /// Writes a value that [`Source::node`] calls unwritable in a way of the source's own; false when there is none.
+    fn field(&self, object: &Self::Value, field: usize) -> Option<Self::Value>;
+    /// Writes a string or a number that [`Source::node`] has no way to lend, and so calls unwritable; false for others.
+    ///
+    /// # Errors
+    /// Of reading.
+    fn write(
+        &self,
+        _value: &Self::Value,
+        _writer: &mut Writer<'_>,
+    ) -> Result<bool, Failure<Self::Error>> {
+        Ok(false)
+    }
+    /// What stands for a value that [`Source::node`] calls unwritable; None when nothing does.
     ///
     /// # Errors
     /// Of the conversion.
-    fn convert(&self, _value: Self::Value, _out: &mut Vec<u8>, _depth: usize) -> Result<bool, Failure<Self::Error>> {
-        Ok(false)
+    fn convert(&self, _value: &Self::Value) -> Result<Option<Self::Value>, Failure<Self::Error>> {
+        Ok(None)
     }
 }
+
+/// What writing returns.
+pub type Written<S> = Result<(), Failure<<S as Source>::Error>>;
 
 /// Why a value was not written.
 #[derive(Debug)]
@@ -110,20 +124,11 @@ pub struct Encoder<'s, 'o, S> {
     depth: usize,
 }
 
-type Written<'v, S> = Result<(), Failure<<S as Source<'v>>::Error>>;
-
-impl<'s, 'o, 'v, S: Source<'v>> Encoder<'s, 'o, S> {
+impl<'s, 'o, S: Source> Encoder<'s, 'o, S> {
     /// Writes from `source` to `out`. Without `keep_defaults`, members that were set to their default are left out, as
     /// the reference implementation of the schema does.
     pub fn new(source: &'s S, out: &'o mut Vec<u8>, keep_defaults: bool) -> Self {
         Self { source, out, keep_defaults, depth: 0 }
-    }
-
-    /// Begins at a depth other than none.
-    #[must_use]
-    pub fn at_depth(mut self, depth: usize) -> Self {
-        self.depth = depth;
-        self
     }
 
     fn writer(&mut self) -> Writer<'_> {
@@ -134,7 +139,7 @@ impl<'s, 'o, 'v, S: Source<'v>> Encoder<'s, 'o, S> {
     ///
     /// # Errors
     /// The first value that cannot be written.
-    pub fn value(&mut self, ty: &Type, value: S::Value, position: Position) -> Written<'v, S> {
+    pub fn value(&mut self, ty: &Type, value: &S::Value, position: Position) -> Written<S> {
         match self.source.node(value) {
             Node::Str(text) => self.writer().string(text),
             Node::Record(record) => {
@@ -165,15 +170,21 @@ impl<'s, 'o, 'v, S: Source<'v>> Encoder<'s, 'o, S> {
                 self.depth -= 1;
             }
             Node::Unset | Node::Unwritable => {
-                if !self.source.convert(value, self.out, self.depth)? {
-                    return Err(fault(FaultKind::Unwritable));
+                if self.source.write(value, &mut Writer::new(self.out))? {
+                    return Ok(());
                 }
+                let Some(other) = self.source.convert(value)? else {
+                    return Err(fault(FaultKind::Unwritable));
+                };
+                self.deeper()?;
+                self.value(ty, &other, position)?;
+                self.depth -= 1;
             }
         }
         Ok(())
     }
 
-    fn deeper(&mut self) -> Written<'v, S> {
+    fn deeper(&mut self) -> Written<S> {
         if self.depth == MAX_DEPTH {
             return Err(fault(FaultKind::Depth));
         }
@@ -181,7 +192,7 @@ impl<'s, 'o, 'v, S: Source<'v>> Encoder<'s, 'o, S> {
         Ok(())
     }
 
-    fn list(&mut self, ty: &Type, value: S::Value) -> Written<'v, S> {
+    fn list(&mut self, ty: &Type, value: &S::Value) -> Written<S> {
         let item = match ty {
             Type::List(item) => item,
             _ => &Type::Any,
@@ -193,7 +204,8 @@ impl<'s, 'o, 'v, S: Source<'v>> Encoder<'s, 'o, S> {
             if index > 0 {
                 self.out.push(b',');
             }
-            self.value(item, place, position).map_err(|failure| located(failure, Loc::Index(index)))?;
+            self.value(item, place, position)
+                .map_err(|failure| located(failure, Loc::Index(index)))?;
             index += 1;
             Ok(())
         })?;
@@ -202,7 +214,7 @@ impl<'s, 'o, 'v, S: Source<'v>> Encoder<'s, 'o, S> {
     }
 
     /// The members of a map and the closing brace; `later` when members stand before them.
-    fn map(&mut self, ty: &Type, value: S::Value, mut later: bool) -> Written<'v, S> {
+    fn map(&mut self, ty: &Type, value: &S::Value, mut later: bool) -> Written<S> {
         let item = match ty {
             Type::Map(item) => item,
             _ => &Type::Any,
@@ -216,7 +228,7 @@ impl<'s, 'o, 'v, S: Source<'v>> Encoder<'s, 'o, S> {
         Ok(())
     }
 
-    fn key(&mut self, key: Node<'_>, later: &mut bool) -> Written<'v, S> {
+    fn key(&mut self, key: Node<'_>, later: &mut bool) -> Written<S> {
         if *later {
             self.out.push(b',');
         }
@@ -230,7 +242,12 @@ impl<'s, 'o, 'v, S: Source<'v>> Encoder<'s, 'o, S> {
         Ok(())
     }
 
-    fn record(&mut self, record: &'static Record, value: S::Value, position: Position) -> Written<'v, S> {
+    fn record(
+        &mut self,
+        record: &'static Record,
+        value: &S::Value,
+        position: Position,
+    ) -> Written<S> {
         self.out.push(b'{');
         let mut later = false;
         if let Some(tag) = record.tag {
@@ -264,7 +281,8 @@ impl<'s, 'o, 'v, S: Source<'v>> Encoder<'s, 'o, S> {
         if self.keeps_extra(record, value) {
             self.source.each_extra(value, |key, place| {
                 self.key(key, &mut later)?;
-                self.value(&Type::Any, place, Position::Free).map_err(|failure| located(failure, Loc::Key))
+                self.value(&Type::Any, place, Position::Free)
+                    .map_err(|failure| located(failure, Loc::Key))
             })?;
         }
         self.out.push(b'}');
@@ -294,18 +312,18 @@ impl<'s, 'o, 'v, S: Source<'v>> Encoder<'s, 'o, S> {
         &mut self,
         field: &'static Field,
         index: usize,
-        object: S::Value,
+        object: &S::Value,
         set: bool,
         later: &mut bool,
-    ) -> Written<'v, S> {
+    ) -> Written<S> {
         let required = field.flags.has(Flags::REQUIRED);
         if !set && !required && !field.flags.has(Flags::ALWAYS) && !is_container(field.default) {
             return Ok(());
         }
-        let (value, node) = match self.source.field(object, index) {
-            Some(value) => (value, self.source.node(value)),
-            None => return self.absent(field, later),
+        let Some(value) = self.source.field(object, index) else {
+            return self.absent(field, later);
         };
+        let node = self.source.node(&value);
         match node {
             Node::Unset => return self.absent(field, later),
             Node::Null if required => {
@@ -317,18 +335,21 @@ impl<'s, 'o, 'v, S: Source<'v>> Encoder<'s, 'o, S> {
             _ => {}
         }
         if !required && !field.flags.has(Flags::ALWAYS) {
-            let optional = !field.flags.has(Flags::NULLABLE.and(Flags::THREE_STATE).and(Flags::SCOPE_KEY));
-            let leave_out = !set || (!self.keep_defaults && (optional || matches!(field.default, Default::Implied(_))));
-            if leave_out && self.is_default(implied(field), value, node) {
+            let optional =
+                !field.flags.has(Flags::NULLABLE.and(Flags::THREE_STATE).and(Flags::SCOPE_KEY));
+            let leave_out = !set
+                || (!self.keep_defaults
+                    && (optional || matches!(field.default, Default::Implied(_))));
+            if leave_out && self.is_default(field.default, &value, node) {
                 return Ok(());
             }
         }
         self.member_name(field.wire, later);
-        self.value(&field.ty, value, position_of(&field.ty))
+        self.value(&field.ty, &value, position_of(&field.ty))
     }
 
     /// A field without a value: what is always written takes its default.
-    fn absent(&mut self, field: &'static Field, later: &mut bool) -> Written<'v, S> {
+    fn absent(&mut self, field: &'static Field, later: &mut bool) -> Written<S> {
         let text = match field.default {
             Default::False => "false",
             Default::EmptyList => "[]",
@@ -356,7 +377,7 @@ impl<'s, 'o, 'v, S: Source<'v>> Encoder<'s, 'o, S> {
     }
 
     /// What an object without any member set is written as.
-    fn empty(&mut self, record: &'static Record) -> Written<'v, S> {
+    fn empty(&mut self, record: &'static Record) -> Written<S> {
         self.out.push(b'{');
         let mut later = false;
         for field in record.fields {
@@ -366,7 +387,7 @@ impl<'s, 'o, 'v, S: Source<'v>> Encoder<'s, 'o, S> {
         Ok(())
     }
 
-    fn is_default(&self, default: Default, value: S::Value, node: Node<'_>) -> bool {
+    fn is_default(&self, default: Default, value: &S::Value, node: Node<'_>) -> bool {
         let mut empty = true;
         match (default, node) {
             (Default::False, Node::Bool(value)) => !value,
@@ -389,13 +410,13 @@ impl<'s, 'o, 'v, S: Source<'v>> Encoder<'s, 'o, S> {
         }
     }
 
-    fn keeps_extra(&self, record: &'static Record, object: S::Value) -> bool {
+    fn keeps_extra(&self, record: &'static Record, object: &S::Value) -> bool {
         match record.extra {
             Extra::Drop => false,
             Extra::Keep => true,
             Extra::KeepUnless { field, known } => {
                 let value = self.source.field(object, field);
-                matches!(value.map(|value| self.source.node(value)), Some(Node::Str(text)) if !known.contains(&text))
+                value.is_some_and(|value| matches!(self.source.node(&value), Node::Str(text) if !known.contains(&text)))
             }
         }
     }
@@ -405,18 +426,10 @@ fn is_container(default: Default) -> bool {
     matches!(default, Default::EmptyList | Default::EmptyMap)
 }
 
-/// What an absent member means to the peer, also where the attribute is None meanwhile.
-fn implied(field: &Field) -> Default {
-    match (field.default, &field.ty) {
-        (Default::Absent, Type::List(_)) => Default::EmptyList,
-        (Default::Absent, Type::Map(_) | Type::Object) => Default::EmptyMap,
-        (default, _) => default,
-    }
-}
-
 /// Whether null is a value of the field that differs from its absence.
 fn holds_null(field: &Field) -> bool {
-    field.flags.has(Flags::THREE_STATE) || (field.flags.has(Flags::SCOPE_KEY) && takes_null(&field.ty))
+    field.flags.has(Flags::THREE_STATE)
+        || (field.flags.has(Flags::SCOPE_KEY) && takes_null(&field.ty))
 }
 
 fn takes_null(ty: &Type) -> bool {

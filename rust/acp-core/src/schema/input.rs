@@ -34,7 +34,11 @@ pub trait Input {
     /// Begins to walk an object.
     fn members(&mut self, object: Self::Value) -> Self::Members;
     /// The next member; its key is None when it is exactly `expect`.
-    fn next(&mut self, members: &mut Self::Members, expect: &str) -> Option<(Option<Self::Key>, Self::Value)>;
+    fn next(
+        &mut self,
+        members: &mut Self::Members,
+        expect: &str,
+    ) -> Option<(Option<Self::Key>, Self::Value)>;
     /// Begins to walk an array.
     fn items(&mut self, list: Self::Value) -> Self::Items;
     /// The next item.
@@ -138,8 +142,13 @@ pub trait Build<I: Input> {
     ///
     /// # Errors
     /// When the value cannot be made.
-    fn insert(&mut self, map: &mut Self::Map, input: &mut I, key: I::Key, value: Self::Value)
-    -> Result<(), Self::Error>;
+    fn insert(
+        &mut self,
+        map: &mut Self::Map,
+        input: &mut I,
+        key: I::Key,
+        value: Self::Value,
+    ) -> Result<(), Self::Error>;
     /// Ends a map.
     fn end_map(&mut self, map: Self::Map) -> Self::Value;
     /// Begins an object.
@@ -173,11 +182,21 @@ pub trait Build<I: Input> {
         set: u64,
     ) -> Result<Self::Value, Self::Error>;
     /// The value at `value` itself, when it is an object of `record` (or of a record derived from it) already.
-    fn instance(&mut self, _input: &mut I, _value: I::Value, _record: &'static Record) -> Option<Self::Value> {
+    fn instance(
+        &mut self,
+        _input: &mut I,
+        _value: I::Value,
+        _record: &'static Record,
+    ) -> Option<Self::Value> {
         None
     }
     /// The value at `value` itself, when it is an object of a variant of `union` already.
-    fn variant(&mut self, _input: &mut I, _value: I::Value, _union: &'static Union) -> Option<Self::Value> {
+    fn variant(
+        &mut self,
+        _input: &mut I,
+        _value: I::Value,
+        _union: &'static Union,
+    ) -> Option<Self::Value> {
         None
     }
 }

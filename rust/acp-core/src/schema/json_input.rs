@@ -175,7 +175,10 @@ fn integer(number: Number<'_>, lax: bool) -> Integer {
 
 /// The integer that a double is, for the compatibility profile.
 #[must_use]
-#[expect(clippy::cast_possible_truncation, reason = "the value is whole and its magnitude was compared before")]
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "the value is whole and its magnitude was compared before"
+)]
 pub fn whole(value: f64) -> Integer {
     // Up to 2⁵³ every integer is a double of its own.
     if value.fract() != 0.0 || !value.is_finite() {

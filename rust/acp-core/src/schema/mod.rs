@@ -15,4 +15,4 @@ mod union;
 pub mod value;
 
 pub use fault::{Fault, FaultKind, Loc};
-pub use json_input::Json;
+pub use json_input::{Json, digits, whole};

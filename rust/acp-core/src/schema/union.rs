@@ -46,7 +46,12 @@ impl<I: Input, B: Build<I>> Decoder<I, B> {
     }
 
     /// Chooses by the last discriminator in the object.
-    fn searched(&mut self, union: &'static Union, value: I::Value, outer: Option<&'static str>) -> Decoded<I, B> {
+    fn searched(
+        &mut self,
+        union: &'static Union,
+        value: I::Value,
+        outer: Option<&'static str>,
+    ) -> Decoded<I, B> {
         let place = self.input.find(value, union.tag);
         let is_text = place.is_some_and(|place| self.input.kind(place) == Kind::Str);
         let variant = place.and_then(|place| self.known(union, place));
@@ -55,7 +60,9 @@ impl<I: Input, B: Build<I>> Decoder<I, B> {
             if !falls_through(union, variant) {
                 return self.target(union, variant, value, tags);
             }
-            if let Some(made) = self.attempt(|decoder| decoder.target(union, variant, value, tags))? {
+            if let Some(made) =
+                self.attempt(|decoder| decoder.target(union, variant, value, tags))?
+            {
                 return Ok(made);
             }
         }
@@ -66,7 +73,9 @@ impl<I: Input, B: Build<I>> Decoder<I, B> {
                 Err(self.fault(FaultKind::UnknownVariant))
             }
             (Some(_), Some(other)) if unheard => self.other(other, value, outer),
-            (Some(_), _) if union.untagged_when_absent && place.is_some() => Err(self.fault(FaultKind::TagMissing)),
+            (Some(_), _) if union.untagged_when_absent && place.is_some() => {
+                Err(self.fault(FaultKind::TagMissing))
+            }
             (Some(record), _) => self.record(record, value, Some(tags)),
             (None, Some(other)) if is_text => self.other(other, value, outer),
             (None, _) if is_text => Err(self.fault(FaultKind::UnknownVariant)),
@@ -75,11 +84,22 @@ impl<I: Input, B: Build<I>> Decoder<I, B> {
     }
 
     /// A catch-all: its own discriminator is a field, that of the union around is no part of it.
-    fn other(&mut self, record: &'static Record, value: I::Value, outer: Option<&'static str>) -> Decoded<I, B> {
+    fn other(
+        &mut self,
+        record: &'static Record,
+        value: I::Value,
+        outer: Option<&'static str>,
+    ) -> Decoded<I, B> {
         self.record(record, value, outer.map(|wire| Tags { outer: None, wire, value: None }))
     }
 
-    fn target(&mut self, union: &'static Union, variant: &'static Variant, value: I::Value, tags: Tags) -> Decoded<I, B> {
+    fn target(
+        &mut self,
+        union: &'static Union,
+        variant: &'static Variant,
+        value: I::Value,
+        tags: Tags,
+    ) -> Decoded<I, B> {
         match variant.target {
             Target::Record(record) => self.record(record, value, Some(tags)),
             Target::Union(inner) => self.union(inner, value, Some(union.tag)),
@@ -103,7 +123,9 @@ impl<I: Input, B: Build<I>> Decoder<I, B> {
         match rule {
             ScopeRule::First => {
                 for (_, record) in scopes {
-                    if let Some(made) = self.attempt(|decoder| decoder.record(record, value, Some(tags)))? {
+                    if let Some(made) =
+                        self.attempt(|decoder| decoder.record(record, value, Some(tags)))?
+                    {
                         return Ok(made);
                     }
                 }
@@ -116,9 +138,10 @@ impl<I: Input, B: Build<I>> Decoder<I, B> {
             }
             ScopeRule::ExactlyOne => {
                 let &[mine] = present.as_slice() else { return Err(self.fault(FaultKind::Scope)) };
-                let foreign = scopes.iter().flat_map(|(_, record)| record.fields).filter(|field| {
-                    !mine.fields.iter().any(|own| own.wire == field.wire)
-                });
+                let foreign = scopes
+                    .iter()
+                    .flat_map(|(_, record)| record.fields)
+                    .filter(|field| !mine.fields.iter().any(|own| own.wire == field.wire));
                 for field in foreign {
                     if self.input.find(value, field.wire).is_some() {
                         return Err(self.fault(FaultKind::Scope));

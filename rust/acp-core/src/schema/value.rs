@@ -3,7 +3,7 @@
 //! Owns a tree that the decoder can build and the encoder can read, for tests, the fuzzer and tools.
 
 use super::decode::{Decoder, Failure, Options};
-use super::encode::{Encoder, Node, Position, Source};
+use super::encode::{Encoder, Node, Position, Source, Written};
 use super::fault::{Fault, FaultKind};
 use super::input::{Build, Input};
 use super::json_input::Json;
@@ -60,7 +60,9 @@ impl PartialEq for Value {
             (Self::Map(a), Self::Map(b)) => a == b,
             (Self::Object(a), Self::Object(b)) => {
                 // Members that a known object does not have are no part of its meaning, and are not written.
-                a.record.index == b.record.index && a.record.name == b.record.name && a.fields == b.fields
+                a.record.index == b.record.index
+                    && a.record.name == b.record.name
+                    && a.fields == b.fields
             }
             _ => false,
         }
@@ -77,7 +79,7 @@ impl Tree {
     pub fn read(input: &mut Json<'_>, place: usize) -> Value {
         use super::input::Kind;
         match input.kind(place) {
-            Kind::Null => {
+            Kind::Null | Kind::Other => {
                 input.at(place).null();
                 Value::Null
             }
@@ -102,7 +104,11 @@ impl Tree {
                 let mut members = input.members(place);
                 while let Some((key, value)) = input.next(&mut members, "\0") {
                     let value = Self::read(input, value);
-                    put(&mut map, key.map_or(Text::Utf8("\0".into()), |key| key.text().into_owned()), value);
+                    put(
+                        &mut map,
+                        key.map_or(Text::Utf8("\0".into()), |key| key.text().into_owned()),
+                        value,
+                    );
                 }
                 Value::Map(map)
             }
@@ -193,7 +199,11 @@ impl<'a> Build<Json<'a>> for Tree {
     }
 
     fn begin(&mut self, record: &'static Record) -> Result<Object, Self::Error> {
-        Ok(Object { record, fields: record.fields.iter().map(|_| None).collect(), extra: Vec::new() })
+        Ok(Object {
+            record,
+            fields: record.fields.iter().map(|_| None).collect(),
+            extra: Vec::new(),
+        })
     }
 
     fn set(&mut self, object: &mut Object, field: usize, value: Value) {
@@ -219,7 +229,12 @@ impl<'a> Build<Json<'a>> for Tree {
         Ok(())
     }
 
-    fn end(&mut self, object: Object, _record: &'static Record, _set: u64) -> Result<Value, Self::Error> {
+    fn end(
+        &mut self,
+        object: Object,
+        _record: &'static Record,
+        _set: u64,
+    ) -> Result<Value, Self::Error> {
         Ok(Value::Object(Box::new(object)))
     }
 }
@@ -251,18 +266,24 @@ pub fn encode(ty: &Type, value: &Value, keep_defaults: bool) -> Result<Vec<u8>, 
         Type::Union(union) => Position::In(union),
         _ => Position::Bare,
     };
-    match Encoder::new(&Tree, &mut out, keep_defaults).value(ty, value, position) {
+    match Encoder::new(&Reader(std::marker::PhantomData), &mut out, keep_defaults)
+        .value(ty, &value, position)
+    {
         Ok(()) => Ok(out),
         Err(super::encode::Failure::Invalid(fault)) => Err(fault),
         Err(super::encode::Failure::Failed(never)) => match never {},
     }
 }
 
-impl<'v> Source<'v> for Tree {
+/// Reads [`Value`]s for the encoder.
+#[derive(Clone, Copy, Debug)]
+struct Reader<'v>(std::marker::PhantomData<&'v Value>);
+
+impl<'v> Source for Reader<'v> {
     type Value = &'v Value;
     type Error = std::convert::Infallible;
 
-    fn node(&self, value: &'v Value) -> Node<'v> {
+    fn node<'n>(&self, value: &'n &'v Value) -> Node<'n> {
         match value {
             Value::Null => Node::Null,
             Value::Bool(value) => Node::Bool(*value),
@@ -277,46 +298,40 @@ impl<'v> Source<'v> for Tree {
         }
     }
 
-    fn each_item<F>(&self, list: &'v Value, mut each: F) -> Result<(), super::encode::Failure<Self::Error>>
+    fn each_item<F>(&self, list: &&'v Value, mut each: F) -> Written<Self>
     where
-        F: FnMut(&'v Value) -> Result<(), super::encode::Failure<Self::Error>>,
+        F: FnMut(&&'v Value) -> Written<Self>,
     {
-        if let Value::List(items) = list {
-            items.iter().try_for_each(&mut each)?;
-        }
-        Ok(())
+        let Value::List(items) = list else { return Ok(()) };
+        items.iter().try_for_each(|item| each(&item))
     }
 
-    fn each_member<F>(&self, map: &'v Value, mut each: F) -> Result<(), super::encode::Failure<Self::Error>>
+    fn each_member<F>(&self, map: &&'v Value, mut each: F) -> Written<Self>
     where
-        F: FnMut(Node<'_>, &'v Value) -> Result<(), super::encode::Failure<Self::Error>>,
+        F: FnMut(Node<'_>, &&'v Value) -> Written<Self>,
     {
-        if let Value::Map(members) = map {
-            for (key, value) in members {
-                each(text_node(key), value)?;
-            }
-        }
-        Ok(())
+        let Value::Map(members) = map else { return Ok(()) };
+        members.iter().try_for_each(|(key, value)| each(text_node(key), &value))
     }
 
-    fn each_extra<F>(&self, object: &'v Value, mut each: F) -> Result<(), super::encode::Failure<Self::Error>>
+    fn each_extra<F>(&self, object: &&'v Value, mut each: F) -> Written<Self>
     where
-        F: FnMut(Node<'_>, &'v Value) -> Result<(), super::encode::Failure<Self::Error>>,
+        F: FnMut(Node<'_>, &&'v Value) -> Written<Self>,
     {
-        if let Value::Object(object) = object {
-            for (key, value) in &object.extra {
-                each(text_node(key), value)?;
-            }
-        }
-        Ok(())
+        let Value::Object(object) = object else { return Ok(()) };
+        object.extra.iter().try_for_each(|(key, value)| each(text_node(key), &value))
     }
 
-    fn set(&self, object: &'v Value) -> u64 {
+    fn set(&self, object: &&'v Value) -> u64 {
         let Value::Object(object) = object else { return 0 };
-        object.fields.iter().enumerate().fold(0, |bits, (at, value)| bits | (u64::from(value.is_some()) << at))
+        object
+            .fields
+            .iter()
+            .enumerate()
+            .fold(0, |bits, (at, value)| bits | (u64::from(value.is_some()) << at))
     }
 
-    fn field(&self, object: &'v Value, field: usize) -> Option<&'v Value> {
+    fn field(&self, object: &&'v Value, field: usize) -> Option<&'v Value> {
         let Value::Object(object) = object else { return None };
         object.fields.get(field)?.as_ref()
     }

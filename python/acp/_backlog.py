@@ -1,0 +1,79 @@
+"""Received messages that no handler has been started for.
+
+Owns their count, the marks above which reading pauses, and the reader's wait. It knows neither lanes nor handlers.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from acp._limits import Limits
+from acp._runtime import Slot, fill, slot
+
+__all__ = ("Backlog",)
+
+
+class Backlog:
+    """Counts what waits in all queues of one connection."""
+
+    def __init__(
+        self, limits: Limits, running: Callable[[], int], calling: Callable[[], bool]
+    ) -> None:
+        self._limits = limits
+        self._running = running
+        """Notification handlers that have suspended."""
+        self._calling = calling
+        """Whether requests of ours are unanswered."""
+        self._messages = 0
+        self._bytes = 0
+        self._reader: Slot[None] | None = None
+
+    def __len__(self) -> int:
+        return self._messages
+
+    def put(self, queue: deque[Any], item: Any) -> None:
+        """Adds an item, which has a `size`, to a queue."""
+        queue.append(item)
+        self._messages += 1
+        self._bytes += item.size
+
+    def take(self, queue: deque[Any]) -> Any:
+        """Takes the first item of a queue."""
+        item = queue.popleft()
+        self.took(item)
+        return item
+
+    def took(self, item: Any) -> None:
+        """Tells that an item was taken out of its queue."""
+        self._messages -= 1
+        self._bytes -= item.size
+        self.moved()
+
+    def moved(self) -> None:
+        """Has the reader look again whether it may go on."""
+        if self._reader is not None:
+            fill(self._reader, None)
+            self._reader = None
+
+    async def room(self) -> None:
+        """Returns when reading may go on.
+
+        Above the marks that is also when a request of ours is unanswered: what the handlers wait for may be its
+        answer, and only reading brings it. Raises OverflowError above the hard marks.
+        """
+        limits = self._limits
+        while (
+            self._messages > limits.waiting_messages
+            or self._bytes > limits.waiting_bytes
+            or self._running() > limits.running_handlers
+        ):
+            hard = self._messages > limits.waiting_messages_hard
+            if hard or self._bytes > limits.waiting_bytes_hard:
+                message = f"{self._messages} received messages wait for handlers that do not end"
+                raise OverflowError(message)
+            if self._calling():
+                return
+            self._reader = slot()
+            await self._reader

@@ -1,0 +1,230 @@
+"""One connection: protocol state, transport, handlers and callers, from opening to close.
+
+Owns the life of a connection and what can be sent on it. It knows no type of the schema and no method; the two
+connection classes of the public surface are thin layers on it.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Any, Literal
+
+from anyio import CancelScope, Event, create_task_group, move_on_after
+
+from acp import _core
+from acp._calls import Call, Calls, outcome
+from acp._dispatcher import Dispatcher
+from acp._options import ConnectionOptions
+from acp._outbox import Outbox
+from acp._router import HELD_RESPONSES, Router
+from acp._serving import Serving
+from acp._stepping import current_run
+from acp._transports.base import Transport
+from acp._workers import Workers
+from acp.exceptions import ConnectionClosed
+
+__all__ = ("Connection",)
+
+_log = logging.getLogger("acp")
+
+
+class Connection:
+    """A connection over one transport, with the handlers of one user object.
+
+    `run()` does the work and is awaited by one task; everything else may be called from any task of the same loop.
+    """
+
+    def __init__(
+        self,
+        side: Literal["agent", "client"],
+        router: Router,
+        transport: Transport,
+        options: ConnectionOptions,
+    ) -> None:
+        limits = options.limits
+        self._transport = transport
+        self._options = options
+        self._core = _core.Connection(
+            side,
+            version=1,
+            batches=options.batches,
+            require_initialize=options.require_initialize,
+            lax=True,
+            max_message_bytes=limits.max_message_bytes,
+            max_batch_entries=limits.max_batch_entries,
+        )
+        self._workers = Workers()
+        self._outbox = Outbox(
+            self._core, transport, limits, self._workers.assign, self._output_failed
+        )
+        self._calls = Calls()
+        self._dispatcher = Dispatcher(
+            self._core,
+            router,
+            transport,
+            self._calls,
+            self._workers,
+            Serving(self._core, options, self._outbox.schedule),
+            limits,
+            wrote=self._outbox.schedule,
+            ended=self._begin_closing,
+        )
+        self._started = False
+        self._closing: Event | None = None
+        self._closed: Event | None = None
+        self._error: ConnectionClosed | None = None
+        self._cause: Exception | None = None
+        self._output_ended = False
+
+    # Sending.
+
+    async def request(self, method: str, params: Any = None) -> Any:
+        """Sends a request and returns its result.
+
+        Raises RequestError when the peer answers with an error, ConnectionClosed when no answer can come,
+        ValidationError when params or result do not fit their type. Cancelling it tells the peer.
+        """
+        self._check_open()
+        request_id = self._core.request(method, params)
+        held = method in HELD_RESPONSES
+        call = Call(held=held, lane=getattr(params, "session_id", None) if held else None)
+        self._calls.add(request_id, call)
+        self._outbox.schedule()
+        run = current_run.get()
+        self._dispatcher.call_started(run)
+        try:
+            answer = await call.slot
+        except BaseException:
+            if self._calls.give_up(request_id):
+                if self._options.send_cancel_request and self._core.cancel(request_id):
+                    self._outbox.schedule()
+                self._core.forget(request_id)
+            raise
+        finally:
+            self._dispatcher.call_ended(run)
+        return outcome(answer)
+
+    def post(self, method: str, params: Any = None) -> bool:
+        """Queues a notification. True when the sender has to await `pause()` before the next one."""
+        if self._output_ended or self._outbox.broken:
+            raise self._closed_error()
+        self._core.notify(method, params)
+        return self._outbox.sent()
+
+    async def pause(self) -> None:
+        """Lets other tasks run, and waits while the peer takes too little of what was sent."""
+        run = current_run.get()
+        self._dispatcher.call_started(run)
+        try:
+            await self._outbox.pause()
+        finally:
+            self._dispatcher.call_ended(run)
+
+    async def notify(self, method: str, params: Any = None) -> None:
+        """Sends a notification. Raises ConnectionClosed when nothing can be sent any more."""
+        if self.post(method, params):
+            await self.pause()
+
+    # Life.
+
+    async def run(self) -> None:
+        """Serves the connection until its input ends or it is closed, and gives everything back.
+
+        Raises RuntimeError when it is run a second time; errors of the transport end the connection and are the cause
+        of the `ConnectionClosed` that callers get.
+        """
+        if self._started:
+            message = "The connection runs already"
+            raise RuntimeError(message)
+        self._started = True
+        if self._closing is None:
+            self._closing = Event()
+        self._closed = Event()
+        try:
+            await self._transport.open()
+            async with create_task_group() as group:
+                self._outbox.open()
+                self._workers.assign(self._dispatcher.pump)
+                self._workers.start(group)
+                try:
+                    await self._closing.wait()
+                    await self._wind_down()
+                finally:
+                    self._begin_closing(None)
+                    await self._end_output()
+                    self._workers.finish()
+        finally:
+            self._fail_calls()
+            with CancelScope(shield=True):
+                await self._transport.close()
+            self._closed.set()
+
+    async def close(self) -> None:
+        """Ends the connection and returns when the transport is closed.
+
+        From inside a handler it does not wait for that handler. Closing again waits for the first.
+        """
+        if not self._started:
+            self._started = True
+            self._output_ended = True
+            self._closed = Event()
+            self._closed.set()
+            self._begin_closing(None)
+            self._fail_calls()
+            await self._transport.close()
+            return
+        self._dispatcher.closes_in(current_run.get())
+        self._begin_closing(None)
+        if self._closed is not None:
+            await self._closed.wait()
+
+    @property
+    def is_closing(self) -> bool:
+        """Whether the connection has begun to end."""
+        return self._closing is not None and self._closing.is_set()
+
+    async def _wind_down(self) -> None:
+        self._dispatcher.stop_reading()
+        self._fail_calls()
+        with move_on_after(self._options.limits.closing):
+            await self._dispatcher.wait_until_idle()
+        self._dispatcher.stop()
+        self._workers.cancel_handlers()
+        with move_on_after(self._options.limits.closing):
+            await self._dispatcher.wait_until_idle()
+
+    async def _end_output(self) -> None:
+        """Sends what is queued, as long as the other end takes it, and closes the transport."""
+        assert self._closed is not None
+        with CancelScope(shield=True):
+            with move_on_after(self._options.limits.draining):
+                await self._outbox.drain()
+            self._output_ended = True
+            await self._transport.close()
+        self._closed.set()
+
+    def _begin_closing(self, cause: Exception | None) -> None:
+        if self._closing is None:
+            self._closing = Event()
+        if self._closing.is_set():
+            return
+        self._cause = cause
+        if cause is not None:
+            _log.warning("The connection ends: %s", type(cause).__name__)
+        self._closing.set()
+
+    def _output_failed(self, exc: Exception) -> None:
+        self._begin_closing(exc)
+
+    def _fail_calls(self) -> None:
+        if len(self._calls):
+            self._calls.fail_all(self._closed_error())
+
+    def _check_open(self) -> None:
+        if self.is_closing:
+            raise self._closed_error()
+
+    def _closed_error(self) -> ConnectionClosed:
+        error = self._transport.closed_error()
+        error.__cause__ = self._cause
+        return error

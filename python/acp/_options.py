@@ -1,0 +1,33 @@
+"""How one connection behaves, where the protocol leaves a choice.
+
+Owns the options and their defaults. It decides nothing itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from acp._limits import Limits
+
+__all__ = ("ConnectionOptions",)
+
+
+@dataclass(frozen=True)
+class ConnectionOptions:
+    """Options of one connection, given as keywords to what makes it."""
+
+    batches: Literal["accept", "reject"] = "accept"
+    """Whether JSON-RPC batches of the peer are handled, or answered with one -32600."""
+    require_initialize: bool = False
+    """Whether requests before `initialize` are refused with -32600."""
+    expose_internal_errors: bool = False
+    """Whether the peer sees the text of a handler's exception, or only the name of its type."""
+    cancel_handlers: bool = True
+    """Whether `$/cancel_request` cancels the handler, which otherwise has to look for itself."""
+    cancel_prompts: bool = True
+    """Whether `session/cancel` cancels the session's prompt handlers, after its own handler."""
+    send_cancel_request: bool = True
+    """Whether cancelling a call of ours tells the peer with `$/cancel_request`."""
+    limits: Limits = field(default_factory=Limits)
+    """The bounds of the connection."""

@@ -1,0 +1,144 @@
+"""The write side of one connection.
+
+Owns when the core's output goes to the transport: once per turn of the loop, whatever was queued in it; and who waits
+when the other end takes nothing. It knows no message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from anyio import BrokenResourceError, ClosedResourceError, fail_after
+
+from acp._limits import Limits
+from acp._runtime import Slot, fill, slot, soon, turn
+from acp._transports.base import Transport
+from acp._workers import Duty, Worker
+
+__all__ = ("Outbox",)
+
+_SLICE = 64 * 1024
+"""Bytes of one waiting send: the other end has to take this much within `write_stall`."""
+
+
+class _Output(Protocol):
+    @property
+    def output_size(self) -> int: ...
+    def take_output(self) -> bytes: ...
+
+
+class Outbox:
+    """Moves the core's output to the transport."""
+
+    def __init__(
+        self,
+        core: _Output,
+        transport: Transport,
+        limits: Limits,
+        assign: Callable[[Duty], None],
+        failed: Callable[[Exception], None],
+    ) -> None:
+        self._core = core
+        self._transport = transport
+        self._limits = limits
+        self._assign = assign
+        self._failed = failed
+        self._opened = False
+        self._scheduled = False
+        self._writing = False
+        self._broken = False
+        self._backlog = memoryview(b"")
+        self._sends = 0
+        self._pause_at = limits.bytes_per_turn
+        self._waiters: list[Slot[None]] = []
+
+    @property
+    def unsent(self) -> int:
+        """Bytes that the transport has not taken."""
+        return self._core.output_size + len(self._backlog)
+
+    @property
+    def broken(self) -> bool:
+        """Whether the other end takes nothing any more."""
+        return self._broken
+
+    def open(self) -> None:
+        """Tells that the transport is open. What was queued before goes out now."""
+        self._opened = True
+        self.schedule()
+
+    def schedule(self) -> None:
+        """Sees to it that what is queued goes out in the next turn of the loop."""
+        if not self._scheduled and not self._writing and self._opened:
+            self._scheduled = True
+            soon(self._flush)
+
+    def sent(self) -> bool:
+        """Schedules the message just queued, and tells whether its sender has to `pause()`."""
+        self.schedule()
+        self._sends += 1
+        return self._sends >= self._limits.sends_per_turn or self._core.output_size >= self._pause_at
+
+    async def pause(self) -> None:
+        """Lets other tasks run, and waits while more is unsent than the mark."""
+        self._sends = 0
+        await turn()
+        await self._below(self._limits.unsent_bytes)
+        self._pause_at = self._core.output_size + self._limits.bytes_per_turn
+
+    async def drain(self) -> None:
+        """Waits until everything is sent, or nothing can be."""
+        self._flush()
+        await self._below(0)
+
+    async def _below(self, size: int) -> None:
+        while self.unsent > size and not self._broken and self._opened:
+            waiter = slot()
+            self._waiters.append(waiter)
+            self.schedule()
+            await waiter
+
+    def _flush(self) -> None:
+        self._scheduled = False
+        if self._writing:
+            return
+        data = self._core.take_output()
+        if data and not self._broken:
+            try:
+                taken = self._transport.send_nowait(data)
+            except (BrokenResourceError, ClosedResourceError) as exc:
+                self._break(exc)
+                return
+            if taken < len(data):
+                self._backlog = memoryview(data)[taken:]
+                self._writing = True
+                self._assign(self._write)
+                return
+        self._wake()
+
+    async def _write(self, worker: Worker) -> None:
+        del worker
+        try:
+            while self._backlog:
+                part = self._backlog[:_SLICE]
+                with fail_after(self._limits.write_stall):
+                    await self._transport.send(part)
+                self._backlog = self._backlog[len(part) :] or memoryview(self._core.take_output())
+                self._wake()
+        except (BrokenResourceError, ClosedResourceError, TimeoutError) as exc:
+            self._break(exc)
+        finally:
+            self._writing = False
+
+    def _break(self, exc: Exception) -> None:
+        self._broken = True
+        self._backlog = memoryview(b"")
+        self._core.take_output()
+        self._wake()
+        self._failed(exc)
+
+    def _wake(self) -> None:
+        waiters, self._waiters = self._waiters, []
+        for waiter in waiters:
+            fill(waiter, None)

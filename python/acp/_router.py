@@ -1,0 +1,182 @@
+"""From a method to the handler that serves it.
+
+Owns the choice of a handler, the keywords it is called with, and what the protocol says about single methods: which
+keep their place in a session's stream, which have an own result for a cancellation. It starts no handler and sends
+nothing.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import warnings
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
+
+from acp import interfaces
+
+__all__ = ("HELD_RESPONSES", "Route", "Router")
+
+HELD_RESPONSES = frozenset(
+    {"session/new", "session/load", "session/resume", "session/fork", "session/prompt", "session/close"}
+)
+"""Requests whose answer is handed over only after the notifications of its session that came before it."""
+
+_ORDERED = frozenset({"session/prompt", "session/request_permission", "elicitation/create"})
+"""Requests that depend on what came before them in their session, and start in its order."""
+
+_CANCELLED_RESULTS: Mapping[str, Mapping[str, Any]] = {
+    "session/request_permission": {"outcome": {"outcome": "cancelled"}},
+    "elicitation/create": {"action": "cancel"},
+}
+"""Methods that answer a cancelled request with a result."""
+
+_UNSTABLE = frozenset(
+    {"session/fork", "session/resume", "session/close", "elicitation/create", "elicitation/complete"}
+)
+"""Methods that a drop-in connection serves only with `use_unstable_protocol=True`."""
+
+
+class Route:
+    """One handler, and how a message of its method is treated."""
+
+    __slots__ = ("call", "cancelled_result", "ends_turns", "is_turn", "opens", "ordered")
+
+    def __init__(self, method: str, call: Callable[[Any], Any]) -> None:
+        self.call = call
+        """Calls the handler with the message's params; what it returns is to be awaited."""
+        self.ordered = method in _ORDERED
+        """The handler starts in the order of its session's stream."""
+        self.opens = method == "initialize"
+        """Nothing else is handled before its answer."""
+        self.is_turn = method == "session/prompt"
+        """The request is a turn of its session, which `ends_turns` cancels."""
+        self.ends_turns = method == "session/cancel"
+        self.cancelled_result = _CANCELLED_RESULTS.get(method)
+
+
+class Router:
+    """The handlers of one user object: an agent or a client in the form of `acp.interfaces`."""
+
+    def __init__(
+        self, target: object, side: Literal["agent", "client"], *, unstable: bool = False
+    ) -> None:
+        from acp._schema.v1.methods import METHODS
+
+        self._target = target
+        self._interface = interfaces.Agent if side == "agent" else interfaces.Client
+        self._unstable = unstable
+        self._attributes = {
+            (method.kind, method.wire): method.name for method in METHODS if method.side == side
+        }
+        self._known: dict[tuple[str, str], Route | None] = {}
+
+    def request(self, method: str) -> Route | None:
+        """The route of a request; None when nothing serves it."""
+        return self._route("request", method)
+
+    def notification(self, method: str) -> Route | None:
+        """The route of a notification; None when nothing serves it."""
+        return self._route("notification", method)
+
+    def _route(self, kind: Literal["request", "notification"], method: str) -> Route | None:
+        key = (kind, method)
+        try:
+            return self._known[key]
+        except KeyError:
+            pass
+        attribute = self._attributes.get(key)
+        if attribute is None:
+            # Not remembered: the peer chooses these names, and a table of them would grow without end.
+            return self._extension(kind, method)
+        route = self._known[key] = self._build(method, attribute)
+        return route
+
+    def _build(self, method: str, attribute: str) -> Route | None:
+        if method in _UNSTABLE and not self._unstable:
+            warnings.warn(
+                f"{method} was called but is not stable: it is served with use_unstable_protocol=True",
+                UserWarning,
+                stacklevel=2,
+            )
+            return None
+        handler = self._handler(attribute)
+        declared = getattr(self._interface, attribute, None)
+        if handler is None and method == "session/cancel":
+            # A turn can be cancelled also when the agent has nothing to do about it itself.
+            handler = _nothing
+        if handler is None or declared is None:
+            return None
+        return Route(method, _caller(handler, _parameter_names(declared)))
+
+    def _extension(self, kind: str, method: str) -> Route | None:
+        handler = self._handler("ext_method" if kind == "request" else "ext_notification")
+        if handler is None or not method.startswith("_"):
+            return None
+        return Route(method, lambda params: handler(method[1:], {} if params is None else params))
+
+    def _handler(self, attribute: str) -> Callable[..., Any] | None:
+        """The user's own handler. The bodies in `acp.interfaces` stand for handlers that are not there."""
+        handler = getattr(self._target, attribute, None)
+        if getattr(handler, "__func__", None) is getattr(self._interface, attribute, None):
+            return None
+        return handler
+
+
+async def _nothing() -> None:
+    return
+
+
+def _parameter_names(function: Callable[..., Any]) -> tuple[str, ...]:
+    named = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    parameters = inspect.signature(function).parameters.values()
+    return tuple(p.name for p in parameters if p.kind in named and p.name != "self")
+
+
+def _caller(handler: Callable[..., Any], names: tuple[str, ...]) -> Callable[[Any], Any]:
+    """A function that calls the handler with the fields of a params object as keywords.
+
+    `names` are the fields that every handler is called with. A handler without `**kwargs` gets those of them that it
+    declares, and any handler gets newer fields that it declares by name.
+    """
+    parameters = inspect.signature(handler).parameters
+    takes_all = any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters.values())
+    own = _parameter_names(handler)
+    if takes_all:
+        passed = names
+    else:
+        passed = tuple(name for name in names if name in own)
+    newer = frozenset(own) - frozenset(names)
+    reserved = {*names, *_all_parameter_names(handler)}
+
+    def in_full(params: Any) -> Any:
+        keywords = {name: getattr(params, name) for name in passed}
+        if newer:
+            keywords.update({name: getattr(params, name) for name in newer & _fields(type(params))})
+        if takes_all and params.field_meta:
+            # What the peer sends as `_meta` never takes the place of a parameter that the handler declares.
+            keywords.update({k: v for k, v in params.field_meta.items() if k not in reserved})
+        return handler(**keywords)
+
+    if newer:
+        return in_full
+    # Written out for this handler: a dict of keywords made in a loop costs 0.3 µs more for each message.
+    keywords = ", ".join(f"{name}=params.{name}" for name in passed)
+    source = f"lambda params: handler({keywords})"
+    if takes_all:
+        source += " if not params.field_meta else in_full(params)"
+    return eval(source, {"handler": handler, "in_full": in_full})  # noqa: S307 - names of `acp.interfaces`
+
+
+@functools.cache
+def _fields(model: type) -> frozenset[str]:
+    return frozenset(name for cls in model.__mro__ for name in getattr(cls, "__slots__", ()))
+
+
+def _all_parameter_names(handler: Callable[..., Any]) -> tuple[str, ...]:
+    """Also that of the bound instance: as a keyword it would collide."""
+    function = getattr(handler, "__func__", handler)
+    try:
+        return tuple(inspect.signature(function).parameters)
+    except (TypeError, ValueError):
+        return ()

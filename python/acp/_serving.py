@@ -1,0 +1,130 @@
+"""Requests of the peer, from the first step of their handler to their one answer.
+
+Owns which requests run, their cancellation, and that each is answered exactly once. What an exception looks like to
+the peer is decided in `acp._errors`, when a handler starts in `acp._dispatcher`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+
+from anyio import CancelScope
+
+from acp._core import Connection as Core
+from acp._errors import NO_DATA, wire_error
+from acp._lanes import HandlerRun
+from acp._options import ConnectionOptions
+from acp.exceptions import RequestError
+
+__all__ = ("Serving",)
+
+_log = logging.getLogger("acp")
+
+_CANCELLED_TURN: Mapping[str, str] = {"stopReason": "cancelled"}
+
+
+class Serving:
+    """The requests of the peer that are not answered."""
+
+    def __init__(self, core: Core, options: ConnectionOptions, wrote: Callable[[], None]) -> None:
+        self._core = core
+        self._options = options
+        self._wrote = wrote
+        self._runs: dict[int, HandlerRun] = {}
+
+    def __len__(self) -> int:
+        return len(self._runs)
+
+    async def serve(self, run: HandlerRun) -> None:
+        """Runs the handler of a request and answers with what comes of it."""
+        event = run.event
+        assert event.token is not None
+        self._runs[event.token] = run
+        try:
+            with CancelScope() as scope:
+                run.scope = scope
+                if run.route is None:
+                    raise RequestError.method_not_found(event.method)
+                result = run.route.call(event.params())
+                if hasattr(result, "__await__"):
+                    result = await result
+                # No cancellation point from here to the answer.
+                self._core.respond(event.token, result)
+                return
+            self._answer_cancelled(run)
+        except Exception as exc:  # noqa: BLE001 - the boundary of user code
+            self._answer_error(run, exc)
+        except BaseException:
+            self._answer_cancelled(run)
+            raise
+        finally:
+            del self._runs[event.token]
+            self._wrote()
+
+    def turns(self, session: str | None) -> tuple[HandlerRun, ...]:
+        """The turns that run in a session now."""
+        if not self._options.cancel_prompts:
+            return ()
+        runs = self._runs.values()
+        return tuple(
+            run for run in runs if run.event.lane == session and run.route and run.route.is_turn
+        )
+
+    def cancel_turn(self, run: HandlerRun) -> None:
+        """Cancels the handler of a turn. Unless it ends with a result, the turn's own cancelled result is the answer."""
+        run.turn_cancelled = True
+        if run.scope is not None and run.event.token in self._runs:
+            run.scope.cancel()
+
+    def cancel(self, token: int) -> bool:
+        """The peer cancelled a request. False when its handler has not been started."""
+        run = self._runs.get(token)
+        if run is None:
+            return False
+        run.cancelled = True
+        if self._options.cancel_handlers and run.scope is not None:
+            run.scope.cancel()
+        return True
+
+    def refuse_cancelled(self, token: int) -> None:
+        """Answers a request that was cancelled before its handler started."""
+        self._respond_error(token, RequestError.request_cancelled(), "", cancelled=True)
+        self._wrote()
+
+    def _answer_cancelled(self, run: HandlerRun) -> None:
+        assert run.event.token is not None
+        if run.turn_cancelled:
+            self._core.respond(run.event.token, _CANCELLED_TURN)
+        elif run.cancelled and run.route is not None and run.route.cancelled_result is not None:
+            self._core.respond(run.event.token, run.route.cancelled_result)
+        else:
+            self._respond_error(
+                run.event.token, RequestError.request_cancelled(), run.event.method, cancelled=True
+            )
+
+    def _answer_error(self, run: HandlerRun, exc: Exception) -> None:
+        method = run.event.method
+        if not isinstance(exc, RequestError):
+            _log.warning("The handler of %s failed with %s", method, type(exc).__name__)
+            _log.debug("The handler of %s failed", method, exc_info=exc)
+        assert run.event.token is not None
+        self._respond_error(run.event.token, exc, method)
+
+    def _respond_error(
+        self, token: int, exc: BaseException, method: str, *, cancelled: bool = False
+    ) -> None:
+        error = wire_error(
+            exc,
+            method=method,
+            cancelled=cancelled,
+            expose=self._options.expose_internal_errors,
+        )
+        if error.data is not NO_DATA:
+            try:
+                self._core.respond_error(token, error.code, error.message, error.data)
+            except (TypeError, ValueError):
+                _log.warning("The error data for %s is no JSON; it was left out", method)
+            else:
+                return
+        self._core.respond_error(token, error.code, error.message)

@@ -1,0 +1,105 @@
+"""What the two connection classes of the public surface have in common.
+
+Owns the start and the end of a connection on asyncio, and what users may give as a transport. It knows no method.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from types import TracebackType
+from typing import Any, ClassVar, Literal
+
+from typing_extensions import Self
+
+from acp._connection import Connection
+from acp._options import ConnectionOptions
+from acp._router import Router
+from acp._stepping import current_run
+from acp._transports.base import Transport
+
+__all__ = ("SideConnection",)
+
+_log = logging.getLogger("acp")
+
+
+class SideConnection:
+    """A connection whose handlers are the methods of one object.
+
+    With `listening` it runs in a task of its own from the start, which `close()` ends and awaits.
+    """
+
+    _side: ClassVar[Literal["agent", "client"]]
+
+    def __init__(
+        self,
+        target: Any,
+        input_stream: Any,
+        output_stream: Any,
+        *,
+        listening: bool,
+        use_unstable_protocol: bool,
+        options: dict[str, Any],
+    ) -> None:
+        transport = as_transport(type(self).__name__, input_stream, output_stream)
+        handlers = target(self) if callable(target) else target
+        router = Router(handlers, self._side, unstable=use_unstable_protocol)
+        self._connection = Connection(self._side, router, transport, ConnectionOptions(**options))
+        self._host: asyncio.Task[None] | None = None
+        if listening:
+            self._host = asyncio.create_task(self._connection.run(), name=f"acp {self._side}")
+        on_connect = getattr(handlers, "on_connect", None)
+        if on_connect is not None:
+            on_connect(self)
+
+    async def listen(self) -> None:
+        """Serves the connection, when it was made with `listening=False`, until its input ends or it is closed."""
+        await self._connection.run()
+
+    async def close(self) -> None:
+        """Ends the connection: calls fail with `ConnectionClosed`, handlers are cancelled, output is sent.
+
+        Returns when the transport is closed. Called in a handler, it neither cancels that handler nor waits for it.
+        """
+        await self._connection.close()
+        host = self._host
+        if host is None or current_run.get() is not None or host is asyncio.current_task():
+            return
+        await asyncio.wait([host])
+        if not host.cancelled() and (failure := host.exception()) is not None:
+            _log.error("The connection failed", exc_info=failure)
+
+    async def ext_method(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        """Sends a request outside the protocol; its name on the wire is `method` with an underscore before it."""
+        return await self._connection.request(f"_{method}", params)
+
+    async def ext_notification(self, method: str, params: dict[str, Any]) -> None:
+        """Sends a notification outside the protocol; its name on the wire is `method` with an underscore before it."""
+        await self._connection.notify(f"_{method}", params)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        tb: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+
+def as_transport(name: str, input_stream: Any, output_stream: Any) -> Transport:
+    """What a user gave to a connection, as a transport: one of ours, or the asyncio streams of a pair.
+
+    `input_stream` is the peer's input, and so the StreamWriter.
+    """
+    if isinstance(input_stream, Transport) and output_stream is None:
+        return input_stream
+    # The names alone: the streams of other loops and of tests are no subclasses.
+    if hasattr(input_stream, "write") and hasattr(output_stream, "read"):
+        from acp._transports.streams import StreamTransport
+
+        return StreamTransport(input_stream, output_stream)
+    message = f"{name} requires asyncio StreamWriter/StreamReader, or a transport of this package"
+    raise TypeError(message)

@@ -1,0 +1,100 @@
+"""The tasks of one connection.
+
+Owns a pool of tasks that take over duties: reading on, following a handler that suspended, running on a lane, writing
+when the transport is slow. It knows no message. Each task belongs to the connection's task group and can be cancelled
+alone.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from anyio import CancelScope
+from anyio.abc import TaskGroup
+
+from acp._runtime import Slot, fill, slot, turn
+
+__all__ = ("Duty", "Worker", "Workers")
+
+_KEPT = 8
+"""Tasks that stay parked for the next duty; waking one is cheaper than making one."""
+
+
+class Worker:
+    """One task of the pool."""
+
+    __slots__ = ("run", "scope")
+
+    def __init__(self, scope: CancelScope) -> None:
+        self.scope = scope
+        self.run: Any = None
+        """The handler run that the task follows, if any."""
+
+
+Duty = Callable[[Worker], Awaitable[None]]
+
+
+class Workers:
+    """Gives each duty to a task."""
+
+    def __init__(self) -> None:
+        self._group: TaskGroup | None = None
+        self._duties: deque[Duty] = deque()
+        self._parked: list[Slot[Duty | None]] = []
+        self._busy: set[Worker] = set()
+        self._finished = False
+
+    def start(self, group: TaskGroup) -> None:
+        """Takes the group that owns the tasks. Duties assigned before start now."""
+        self._group = group
+        for _ in self._duties:
+            group.start_soon(self._work)
+
+    def assign(self, duty: Duty) -> None:
+        """Has a task take over `duty`, in a later turn of the loop: never inside this call."""
+        while self._parked:
+            if fill(self._parked.pop(), duty):
+                return
+        self._duties.append(duty)
+        if self._group is not None:
+            self._group.start_soon(self._work)
+
+    def cancel_handlers(self) -> None:
+        """Cancels the tasks that follow a handler, except one that waits for the connection to close."""
+        for worker in self._busy:
+            if worker.run is not None and not worker.run.closing:
+                worker.scope.cancel()
+
+    def finish(self) -> None:
+        """Has every task end but those that follow a handler, which end with it."""
+        self._finished = True
+        for worker in self._busy:
+            if worker.run is None:
+                worker.scope.cancel()
+        while self._parked:
+            fill(self._parked.pop(), None)
+
+    async def _work(self) -> None:
+        # With an eager task factory this runs inside `assign`, where a duty must not start.
+        await turn()
+        with CancelScope() as scope:
+            worker = Worker(scope)
+            duty: Duty | None = self._duties.popleft() if self._duties else None
+            while duty is not None:
+                self._busy.add(worker)
+                try:
+                    await duty(worker)
+                finally:
+                    self._busy.discard(worker)
+                duty = await self._park()
+
+    async def _park(self) -> Duty | None:
+        if self._duties:
+            return self._duties.popleft()
+        if self._finished or len(self._parked) >= _KEPT:
+            return None
+        parked: Slot[Duty | None] = slot()
+        self._parked.append(parked)
+        return await parked

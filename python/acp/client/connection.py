@@ -1,0 +1,214 @@
+"""The connection as a client sees it: what it can ask of its agent.
+
+Owns the signatures and the params of each method. How a message travels is `acp._connection`'s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Literal, final
+
+from acp import schema
+from acp._side import SideConnection
+
+if TYPE_CHECKING:
+    from acp.interfaces import Agent, Client
+
+    McpServers = list[
+        schema.HttpMcpServer | schema.SseMcpServer | schema.AcpMcpServer | schema.McpServerStdio
+    ]
+
+__all__ = ["ClientSideConnection"]
+
+
+@final
+class ClientSideConnection(SideConnection):
+    """Serves a client and lets it reach its agent.
+
+    Args:
+        to_client: The client, or a function that makes it from this connection.
+        input_stream: The agent's input: a StreamWriter, or one transport of this package for both directions.
+        output_stream: The agent's output: a StreamReader.
+        use_unstable_protocol: Whether unstable methods reach the client.
+        **connection_kwargs: The fields of `ConnectionOptions`, and `listening`, which `AgentSideConnection` explains.
+
+    Every method takes further keywords as the message's `_meta`. A method that returns a response raises RequestError
+    when the agent answers with an error, ConnectionClosed when no answer can come, ValidationError when something
+    does not fit its type; cancelling it cancels the request.
+    """
+
+    _side: Literal["client"] = "client"  # type: ignore[misc]
+
+    def __init__(
+        self,
+        to_client: Callable[[Agent], Client] | Client,
+        input_stream: Any,
+        output_stream: Any = None,
+        *,
+        use_unstable_protocol: bool = False,
+        **connection_kwargs: Any,
+    ) -> None:
+        super().__init__(
+            to_client,
+            input_stream,
+            output_stream,
+            listening=connection_kwargs.pop("listening", True),
+            use_unstable_protocol=use_unstable_protocol,
+            options=connection_kwargs,
+        )
+
+    async def initialize(
+        self,
+        protocol_version: int,
+        client_capabilities: schema.ClientCapabilities | None = None,
+        client_info: schema.Implementation | None = None,
+        **kwargs: Any,
+    ) -> schema.InitializeResponse:
+        """`initialize`: settles version and capabilities; the first call on a connection."""
+        params = schema.InitializeRequest(
+            protocol_version=protocol_version,
+            **_given(client_capabilities=client_capabilities, client_info=client_info),
+            field_meta=kwargs or None,
+        )
+        return await self._connection.request("initialize", params)
+
+    async def new_session(
+        self,
+        cwd: str,
+        additional_directories: list[str] | None = None,
+        mcp_servers: McpServers | None = None,
+        **kwargs: Any,
+    ) -> schema.NewSessionResponse:
+        """`session/new`: opens a session in the directory `cwd`, an absolute path."""
+        params = schema.NewSessionRequest(
+            cwd=cwd,
+            **_given(additional_directories=additional_directories),
+            mcp_servers=mcp_servers or [],
+            field_meta=kwargs or None,
+        )
+        return await self._connection.request("session/new", params)
+
+    async def load_session(
+        self,
+        cwd: str,
+        session_id: str,
+        mcp_servers: McpServers | None = None,
+        additional_directories: list[str] | None = None,
+        **kwargs: Any,
+    ) -> schema.LoadSessionResponse:
+        """`session/load`: opens an earlier session; its messages are updates that arrive before this returns."""
+        params = schema.LoadSessionRequest(
+            cwd=cwd,
+            session_id=session_id,
+            mcp_servers=mcp_servers or [],
+            **_given(additional_directories=additional_directories),
+            field_meta=kwargs or None,
+        )
+        return await self._connection.request("session/load", params)
+
+    async def list_sessions(
+        self, cwd: str | None = None, cursor: str | None = None, **kwargs: Any
+    ) -> schema.ListSessionsResponse:
+        """`session/list`: one page of earlier sessions; `cursor` is what the page before ended with."""
+        params = schema.ListSessionsRequest(cwd=cwd, cursor=cursor, field_meta=kwargs or None)
+        return await self._connection.request("session/list", params)
+
+    async def set_session_mode(
+        self, session_id: str, mode_id: str, **kwargs: Any
+    ) -> schema.SetSessionModeResponse:
+        """`session/set_mode`: switches the session to one of the modes that it offered."""
+        params = schema.SetSessionModeRequest(
+            session_id=session_id, mode_id=mode_id, field_meta=kwargs or None
+        )
+        return await self._connection.request("session/set_mode", params)
+
+    async def set_config_option(
+        self, config_id: str, session_id: str, value: str | bool, **kwargs: Any
+    ) -> schema.SetSessionConfigOptionResponse:
+        """`session/set_config_option`: sets one option, and returns all of them as they are then."""
+        of_kind: Any = (
+            schema.SetSessionConfigOptionBooleanRequest
+            if isinstance(value, bool)
+            else schema.SetSessionConfigOptionSelectRequest
+        )
+        params = of_kind(
+            config_id=config_id, session_id=session_id, value=value, field_meta=kwargs or None
+        )
+        return await self._connection.request("session/set_config_option", params)
+
+    async def authenticate(self, method_id: str, **kwargs: Any) -> schema.AuthenticateResponse:
+        """`authenticate`: logs in by one of the methods that `initialize` offered."""
+        params = schema.AuthenticateRequest(method_id=method_id, field_meta=kwargs or None)
+        return await self._connection.request("authenticate", params)
+
+    async def prompt(
+        self,
+        session_id: str,
+        prompt: list[
+            schema.TextContentBlock
+            | schema.ImageContentBlock
+            | schema.AudioContentBlock
+            | schema.ResourceContentBlock
+            | schema.EmbeddedResourceContentBlock
+        ],
+        **kwargs: Any,
+    ) -> schema.PromptResponse:
+        """`session/prompt`: one turn. When it returns, the client's handlers have seen all updates of the turn."""
+        params = schema.PromptRequest(
+            session_id=session_id, prompt=prompt, field_meta=kwargs or None
+        )
+        return await self._connection.request("session/prompt", params)
+
+    async def fork_session(
+        self,
+        session_id: str,
+        cwd: str,
+        additional_directories: list[str] | None = None,
+        mcp_servers: McpServers | None = None,
+        **kwargs: Any,
+    ) -> schema.ForkSessionResponse:
+        """`session/fork`: opens a new session that begins with what the other one holds."""
+        params = schema.ForkSessionRequest(
+            session_id=session_id,
+            cwd=cwd,
+            **_given(additional_directories=additional_directories, mcp_servers=mcp_servers),
+            field_meta=kwargs or None,
+        )
+        return await self._connection.request("session/fork", params)
+
+    async def resume_session(
+        self,
+        session_id: str,
+        cwd: str,
+        additional_directories: list[str] | None = None,
+        mcp_servers: McpServers | None = None,
+        **kwargs: Any,
+    ) -> schema.ResumeSessionResponse:
+        """`session/resume`: opens an earlier session without getting its messages again."""
+        params = schema.ResumeSessionRequest(
+            session_id=session_id,
+            cwd=cwd,
+            **_given(additional_directories=additional_directories, mcp_servers=mcp_servers),
+            field_meta=kwargs or None,
+        )
+        return await self._connection.request("session/resume", params)
+
+    async def close_session(
+        self, session_id: str, **kwargs: Any
+    ) -> schema.CloseSessionResponse | None:
+        """`session/close`: ends the session and what runs in it."""
+        params = schema.CloseSessionRequest(session_id=session_id, field_meta=kwargs or None)
+        return await self._connection.request("session/close", params)
+
+    async def cancel(self, session_id: str, **kwargs: Any) -> None:
+        """`session/cancel`: wants the running turn to end; `prompt()` returns with the stop reason `cancelled`."""
+        params = schema.CancelNotification(session_id=session_id, field_meta=kwargs or None)
+        await self._connection.notify("session/cancel", params)
+
+    def on_connect(self, conn: Client) -> None:
+        """Does nothing; it makes this class an `Agent` for the client."""
+
+
+def _given(**members: Any) -> dict[str, Any]:
+    """The members that are given: a default list of the schema is no null."""
+    return {name: value for name, value in members.items() if value is not None}

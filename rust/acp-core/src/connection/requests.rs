@@ -1,0 +1,77 @@
+//! The requests of the peer that are not answered yet.
+//!
+//! Owns their identity: each has a token of its own, while the peer may use an id for several at once.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::batch::Slot;
+use crate::id::{Id, Token};
+
+/// Where a reply goes.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum ReplyTo {
+    /// Into a frame of its own.
+    Line,
+    /// Into a place among the replies to a batch.
+    Slot(Slot),
+}
+
+/// A request that is not answered.
+#[derive(Debug)]
+pub(super) struct Open {
+    pub id: Id,
+    pub method: Box<str>,
+    pub reply: ReplyTo,
+    /// Its success completes initialization.
+    pub opens: bool,
+    /// It was received while an `initialize` was unanswered, and counts only if that succeeds.
+    pub conditional: bool,
+    pub cancelled: bool,
+}
+
+/// All of them.
+#[derive(Debug, Default)]
+pub(super) struct Requests {
+    open: BTreeMap<Token, Open>,
+    by_id: BTreeSet<(Id, Token)>,
+}
+
+impl Requests {
+    pub(super) fn insert(&mut self, token: Token, request: Open) -> &Open {
+        self.by_id.insert((request.id.clone(), token));
+        self.open.entry(token).or_insert(request)
+    }
+
+    pub(super) fn get(&self, token: Token) -> Option<&Open> {
+        self.open.get(&token)
+    }
+
+    pub(super) fn remove(&mut self, token: Token) -> Option<Open> {
+        let request = self.open.remove(&token)?;
+        let key = (request.id, token);
+        self.by_id.remove(&key);
+        Some(Open { id: key.0, ..request })
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.open.len()
+    }
+
+    /// Marks all requests with this id as cancelled and names those that were not before. False when there is no
+    /// request with this id.
+    pub(super) fn cancel(&mut self, id: &Id, mut hit: impl FnMut(Token, &Id)) -> bool {
+        let first = (id.clone(), Token::new(0));
+        let last = (id.clone(), Token::new(u64::MAX));
+        let mut found = false;
+        for (id, token) in self.by_id.range(first..=last) {
+            found = true;
+            if let Some(request) = self.open.get_mut(token)
+                && !request.cancelled
+            {
+                request.cancelled = true;
+                hit(*token, id);
+            }
+        }
+        found
+    }
+}

@@ -1,0 +1,374 @@
+//! The Python classes of the schema, and where their slots are.
+//!
+//! Owns the registry that `acp._core.register` fills once per protocol version. A class that is registered lives for
+//! ever. Everything that writes a slot by its offset relies on the checks made here.
+
+use std::sync::OnceLock;
+
+use acp_core::schema::generated::{V1, V2};
+use acp_core::schema::table::{Default, Flags, Record, Schema};
+use pyo3::exceptions::{PyImportError, PyTypeError};
+use pyo3::ffi;
+use pyo3::prelude::*;
+use pyo3::types::{PyString, PyType};
+
+use crate::model::Model;
+use crate::unset::unset;
+
+/// A registered class.
+pub struct Class {
+    /// What the class is.
+    pub record: &'static Record,
+    /// The classes of its version.
+    version: usize,
+    ty: *mut ffi::PyTypeObject,
+    /// Per field: byte offset of the slot in an instance.
+    offsets: Box<[usize]>,
+    /// Per field: the object to put where the member is absent; null where a fresh one has to be made.
+    defaults: Box<[*mut ffi::PyObject]>,
+    /// Attribute names, interned.
+    names: Box<[Py<PyString>]>,
+    /// Constant discriminators: attribute names and values.
+    pub tags: Vec<(Py<PyString>, Py<PyAny>)>,
+}
+
+// SAFETY: the pointers are to objects that the registry owns for ever and never changes; they are used under the
+// interpreter lock only, which every user of this module holds.
+unsafe impl Send for Class {}
+// SAFETY: as above.
+unsafe impl Sync for Class {}
+
+/// The classes of one protocol version.
+struct Classes {
+    classes: Vec<Class>,
+    /// Places in `classes` by the address of the type: open addressing, at most half full.
+    by_type: Box<[(usize, usize)]>,
+}
+
+static VERSIONS: [OnceLock<Classes>; 2] = [OnceLock::new(), OnceLock::new()];
+
+/// The tables of a protocol version.
+pub fn schema(version: u16) -> PyResult<&'static Schema> {
+    match version {
+        1 => Ok(&V1),
+        2 => Ok(&V2),
+        _ => Err(PyTypeError::new_err("the protocol versions are 1 and 2")),
+    }
+}
+
+fn slot(address: usize, length: usize) -> usize {
+    // Types are aligned to 16 bytes or more; the multiplication spreads what is left.
+    (address >> 4).wrapping_mul(0x9E37_79B9_7F4A_7C15_u64 as usize) >> 16 & (length - 1)
+}
+
+impl Classes {
+    fn find(&self, ty: *mut ffi::PyTypeObject) -> Option<&Class> {
+        let mut at = slot(ty as usize, self.by_type.len());
+        loop {
+            match self.by_type[at] {
+                (0, _) => return None,
+                (address, index) if address == ty as usize => return self.classes.get(index),
+                _ => at = (at + 1) & (self.by_type.len() - 1),
+            }
+        }
+    }
+}
+
+/// The class whose type is exactly `ty`.
+#[inline]
+fn exact(ty: *mut ffi::PyTypeObject) -> Option<&'static Class> {
+    VERSIONS.iter().filter_map(OnceLock::get).find_map(|classes| classes.find(ty))
+}
+
+/// The registered class of an object: its own or, for an object of a user's subclass, the nearest one above.
+#[inline]
+pub fn of(object: &Bound<'_, PyAny>) -> Option<&'static Class> {
+    exact(object.get_type_ptr()).or_else(|| above(&object.get_type()))
+}
+
+/// The registered class nearest to a type.
+pub fn above(ty: &Bound<'_, PyType>) -> Option<&'static Class> {
+    // Most objects are strings, numbers or lists: one check spares them the walk.
+    if !ty.is_subclass_of::<Model>().unwrap_or(false) {
+        return None;
+    }
+    ty.mro().iter().find_map(|ty| exact(ty.as_ptr().cast()))
+}
+
+/// The registered class of a record.
+pub fn class(version: u16, record: &Record) -> PyResult<&'static Class> {
+    let found = all(version)?.get(record.index);
+    found.ok_or_else(|| {
+        PyImportError::new_err("the schema classes and the extension do not belong together")
+    })
+}
+
+/// The registered classes of a version, each at its record's index.
+pub fn all(version: u16) -> PyResult<&'static [Class]> {
+    let classes = VERSIONS.get(usize::from(version).wrapping_sub(1)).and_then(OnceLock::get);
+    classes.map(|classes| classes.classes.as_slice()).ok_or_else(|| {
+        PyImportError::new_err(format!(
+            "the classes of protocol version {version} are not loaded; import acp.v{version}.schema"
+        ))
+    })
+}
+
+impl Class {
+    /// The protocol version of the class.
+    pub fn version(&self) -> u16 {
+        self.version as u16
+    }
+
+    /// The class itself.
+    pub fn ty<'py>(&self, py: Python<'py>) -> Bound<'py, PyType> {
+        // SAFETY: `ty` is a type object that the registry keeps alive.
+        unsafe { Bound::from_borrowed_ptr(py, self.ty.cast()).cast_into_unchecked() }
+    }
+
+    /// Whether `ty` is this class, not one derived from it.
+    pub fn is(&self, ty: &Bound<'_, PyType>) -> bool {
+        ty.as_ptr() == self.ty.cast()
+    }
+
+    /// The attribute name of a field.
+    pub fn name<'py>(&self, py: Python<'py>, field: usize) -> &Bound<'py, PyString> {
+        self.names[field].bind(py)
+    }
+
+    /// A new object of exactly this class, with all slots empty.
+    #[inline]
+    pub fn allocate<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        // SAFETY: registration checked that the type allocates generically, so this is what `object.__new__` does. The
+        // memory is zero, which is an empty slot for every field and a valid `Model` (checked there, too).
+        unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyType_GenericAlloc(self.ty, 0)) }
+    }
+
+    #[inline]
+    fn place(&self, object: &Bound<'_, PyAny>, field: usize) -> *mut *mut ffi::PyObject {
+        // SAFETY: callers pass an object of this class or of one derived from it; registration checked that the offset
+        // is that of an object slot within the class's instances, and derived classes only add to the end.
+        unsafe { object.as_ptr().cast::<u8>().add(self.offsets[field]).cast() }
+    }
+
+    /// Puts a value into a slot. `object` has to be of this class.
+    #[inline]
+    pub fn put(&self, object: &Bound<'_, PyAny>, field: usize, value: Bound<'_, PyAny>) {
+        let place = self.place(object, field);
+        // SAFETY: see `place`; the slot owns one reference to what it holds, and null is allowed. The old value is let go
+        // of last, since that may run other code.
+        unsafe {
+            let old = place.replace(value.into_ptr());
+            ffi::Py_XDECREF(old);
+        }
+    }
+
+    /// Empties a slot. `object` has to be of this class.
+    pub fn clear(&self, object: &Bound<'_, PyAny>, field: usize) {
+        let place = self.place(object, field);
+        // SAFETY: as in `put`.
+        unsafe { ffi::Py_XDECREF(place.replace(std::ptr::null_mut())) };
+    }
+
+    /// The value of a slot. `object` has to be of this class.
+    #[inline]
+    pub fn get<'py>(&self, object: &Bound<'py, PyAny>, field: usize) -> Option<Bound<'py, PyAny>> {
+        let place = self.place(object, field);
+        // SAFETY: see `place`; a slot holds a valid reference or null.
+        unsafe { Bound::from_borrowed_ptr_or_opt(object.py(), *place) }
+    }
+
+    /// Puts the default into a slot whose member is absent. `object` has to be of this class.
+    #[inline]
+    pub fn put_default(&self, object: &Bound<'_, PyAny>, field: usize) -> PyResult<()> {
+        let value = self.defaults[field];
+        let value = if value.is_null() {
+            self.fresh_default(object.py(), field)?
+        } else {
+            // SAFETY: the registry keeps the default alive.
+            unsafe { Bound::from_borrowed_ptr(object.py(), value) }
+        };
+        self.put(object, field, value);
+        Ok(())
+    }
+
+    /// The default of a field.
+    pub fn default<'py>(&self, py: Python<'py>, field: usize) -> PyResult<Bound<'py, PyAny>> {
+        let value = self.defaults[field];
+        if value.is_null() {
+            return self.fresh_default(py, field);
+        }
+        // SAFETY: the registry keeps the default alive.
+        Ok(unsafe { Bound::from_borrowed_ptr(py, value) })
+    }
+
+    fn fresh_default<'py>(&self, py: Python<'py>, field: usize) -> PyResult<Bound<'py, PyAny>> {
+        use acp_core::schema::table::Type;
+        match (self.record.fields[field].default, self.record.fields[field].ty) {
+            (Default::EmptyList, _) => Ok(pyo3::types::PyList::empty(py).into_any()),
+            (Default::EmptyRecord, Type::Record(record)) => {
+                let class = class(self.version(), record)?;
+                let object = class.allocate(py)?;
+                for field in 0..record.fields.len() {
+                    class.put_default(&object, field)?;
+                }
+                Ok(object)
+            }
+            _ => Ok(pyo3::types::PyDict::new(py).into_any()),
+        }
+    }
+}
+
+/// Checks `classes` and makes them the objects of a protocol version.
+pub fn register(py: Python<'_>, version: u16, classes: &[Bound<'_, PyType>]) -> PyResult<()> {
+    let schema = schema(version)?;
+    if classes.len() != schema.records.len() {
+        return Err(PyImportError::new_err(
+            "the schema classes and the extension do not belong together",
+        ));
+    }
+    let mut made = Vec::with_capacity(classes.len());
+    for (record, ty) in schema.records.iter().zip(classes) {
+        made.push(check(py, version, record, ty)?);
+    }
+    let length = (made.len() * 2).next_power_of_two();
+    let mut by_type = vec![(0, 0); length].into_boxed_slice();
+    for (index, class) in made.iter().enumerate() {
+        let mut at = slot(class.ty as usize, length);
+        while by_type[at].0 != 0 {
+            at = (at + 1) & (length - 1);
+        }
+        by_type[at] = (class.ty as usize, index);
+    }
+    let place = &VERSIONS[usize::from(version) - 1];
+    place.set(Classes { classes: made, by_type }).map_err(|_| {
+        PyImportError::new_err(
+            "the schema classes of this version are registered already; acp cannot be loaded twice in a process, nor in a subinterpreter",
+        )
+    })
+}
+
+fn check(
+    py: Python<'_>,
+    version: u16,
+    record: &'static Record,
+    ty: &Bound<'_, PyType>,
+) -> PyResult<Class> {
+    let wrong =
+        |what: &str| PyImportError::new_err(format!("schema class {}: {what}", record.name));
+    if ty.name()?.to_str()? != record.name || !ty.is_subclass_of::<Model>()? {
+        return Err(wrong("not the class of this place"));
+    }
+    let type_pointer = ty.as_type_ptr();
+    // SAFETY: a live type object; the fields that are read are set by the time a class exists.
+    let (alloc, size, item) = unsafe {
+        ((*type_pointer).tp_alloc, (*type_pointer).tp_basicsize, (*type_pointer).tp_itemsize)
+    };
+    let generic: ffi::allocfunc = ffi::PyType_GenericAlloc;
+    if item != 0 || alloc.is_none_or(|alloc| !std::ptr::fn_addr_eq(alloc, generic)) {
+        return Err(wrong("does not allocate generically"));
+    }
+    let mut class = Class {
+        record,
+        version: version.into(),
+        ty: type_pointer,
+        offsets: vec![0; record.fields.len()].into_boxed_slice(),
+        defaults: vec![std::ptr::null_mut(); record.fields.len()].into_boxed_slice(),
+        names: Box::default(),
+        tags: Vec::new(),
+    };
+    let mut names = Vec::with_capacity(record.fields.len());
+    for (index, field) in record.fields.iter().enumerate() {
+        let member = ty.getattr(field.name)?;
+        let offset =
+            slot_offset(&member, ty, size).ok_or_else(|| wrong("a field is no object slot"))?;
+        class.offsets[index] = offset;
+        class.defaults[index] = shared_default(py, version, field)?;
+        names.push(PyString::intern(py, field.name).unbind());
+        for alias in std::iter::once(field.wire).chain(field.alias) {
+            // Attribute access by wire name costs nothing when it is the same slot.
+            if alias != field.name && !alias.starts_with('_') && !ty.hasattr(alias)? {
+                ty.setattr(alias, &member)?;
+            }
+        }
+    }
+    class.names = names.into_boxed_slice();
+    let union = record.tag.map(|tag| tag.union);
+    for (name, value) in tags_of(record, schema(version)?, union) {
+        class.tags.push((
+            PyString::intern(py, name).unbind(),
+            PyString::intern(py, value).unbind().into_any(),
+        ));
+    }
+    // The registry keeps the type for ever.
+    std::mem::forget(ty.clone());
+    Ok(class)
+}
+
+/// The constant discriminators of a class: its own, and that of the union in which its union is a variant.
+fn tags_of(
+    record: &Record,
+    schema: &Schema,
+    union: Option<&str>,
+) -> Vec<(&'static str, &'static str)> {
+    use acp_core::schema::table::{Target, Type};
+    let mut tags = Vec::new();
+    for (_, ty) in schema.types {
+        let Type::Union(outer) = ty else { continue };
+        for variant in outer.variants {
+            let Target::Union(inner) = variant.target else { continue };
+            if union.is_some_and(|union| union == inner.name)
+                || inner.other.is_some_and(|other| other.name == record.name)
+            {
+                tags.push((attribute(outer.tag), variant.value));
+            }
+        }
+    }
+    tags.extend(record.tag.map(|tag| (tag.name, tag.value)));
+    tags
+}
+
+/// The attribute of a discriminator's wire name.
+fn attribute(wire: &'static str) -> &'static str {
+    if wire == "sessionUpdate" { "session_update" } else { wire }
+}
+
+/// The offset of the slot that `member` describes, when it is a writable object slot within instances of `ty`.
+fn slot_offset(member: &Bound<'_, PyAny>, ty: &Bound<'_, PyType>, size: isize) -> Option<usize> {
+    // SAFETY: the exact type check makes this a `PyMemberDescrObject`, whose definition lives as long as its type.
+    unsafe {
+        if member.get_type_ptr() != &raw mut ffi::PyMemberDescr_Type {
+            return None;
+        }
+        let descriptor = member.as_ptr().cast::<ffi::PyMemberDescrObject>();
+        let owner = (*descriptor).d_common.d_type;
+        // Before Python 3.11 the bindings give the definition another type; the layout is the same.
+        let definition = (*descriptor).d_member.cast::<ffi::PyMemberDef>();
+        let offset = (*definition).offset;
+        let fits = (*definition).type_code == ffi::Py_T_OBJECT_EX
+            && (*definition).flags & ffi::Py_READONLY == 0
+            && ffi::PyType_IsSubtype(ty.as_type_ptr(), owner) == 1
+            && offset > 0
+            && offset.cast_unsigned() % align_of::<*mut ffi::PyObject>() == 0
+            && offset + size_of::<*mut ffi::PyObject>().cast_signed() <= size;
+        fits.then_some(offset.cast_unsigned())
+    }
+}
+
+/// A default that all objects can share, owned for ever; null when each needs its own.
+fn shared_default(
+    py: Python<'_>,
+    version: u16,
+    field: &acp_core::schema::table::Field,
+) -> PyResult<*mut ffi::PyObject> {
+    let unset_state =
+        field.flags.has(Flags::TOLERATED) || (version > 1 && field.flags.has(Flags::THREE_STATE));
+    Ok(match field.default {
+        Default::Absent if unset_state => unset(py)?.clone().into_any().into_ptr(),
+        Default::Absent | Default::Implied(_) | Default::ImpliedList | Default::ImpliedMap => {
+            py.None().into_ptr()
+        }
+        Default::False => false.into_pyobject(py)?.to_owned().into_any().into_ptr(),
+        Default::Text(text) => PyString::intern(py, text).into_any().into_ptr(),
+        Default::EmptyRecord | Default::EmptyList | Default::EmptyMap => std::ptr::null_mut(),
+    })
+}

@@ -1,0 +1,152 @@
+//! Functions of the module that belong to no class, and the calls into decoder and encoder that all others share.
+
+use acp_core::json::{Scanner, SyntaxKind};
+use acp_core::schema::decode::{Decoder, Failure, Options};
+use acp_core::schema::encode::{Encoder, Position};
+use acp_core::schema::generated::SCHEMA_HASH;
+use acp_core::schema::table::Type;
+use acp_core::schema::{FaultKind, Json, encode as encoding};
+use pyo3::exceptions::{PyImportError, PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyByteArray, PyBytes, PyString, PyType};
+
+use crate::build::PyBuild;
+use crate::source::PySource;
+use crate::{classes, error, plain};
+
+/// Makes `classes` the objects of protocol `version`, in the order of the version's records.
+#[pyfunction]
+pub fn register(
+    py: Python<'_>,
+    version: u16,
+    schema_hash: &str,
+    classes: Vec<Bound<'_, PyType>>,
+) -> PyResult<()> {
+    if schema_hash != SCHEMA_HASH {
+        return Err(PyImportError::new_err(
+            "the schema modules and the extension were built from different facts; build both again",
+        ));
+    }
+    classes::register(py, version, &classes)
+}
+
+/// Decodes JSON text as a schema type.
+#[pyfunction]
+#[pyo3(signature = (version, type_name, data, *, lax = false))]
+pub fn decode<'py>(
+    py: Python<'py>,
+    version: u16,
+    type_name: &str,
+    data: &Bound<'py, PyAny>,
+    lax: bool,
+) -> PyResult<Bound<'py, PyAny>> {
+    let ty = type_of(version, type_name)?;
+    with_text(data, |text| {
+        check(py, type_name, text)?;
+        decode_checked(py, version, type_name, &ty, text, Options { lax, keep_unknown: false })
+    })
+}
+
+/// The compact JSON text of a schema object or of plain JSON data.
+#[pyfunction]
+#[pyo3(signature = (value, *, version = 1, type_name = None))]
+pub fn encode<'py>(
+    value: &Bound<'py, PyAny>,
+    version: u16,
+    type_name: Option<&str>,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let mut out = Vec::new();
+    let ty = type_name.map(|name| type_of(version, name)).transpose()?;
+    match &ty {
+        None => write(&Type::Any, value, Position::Free, &mut out)?,
+        Some(Type::Union(union)) => {
+            write(&Type::Union(union), value, Position::In(union), &mut out)?
+        }
+        Some(ty) => write(ty, value, Position::Bare, &mut out)?,
+    }
+    Ok(PyBytes::new(value.py(), &out))
+}
+
+fn type_of(version: u16, name: &str) -> PyResult<Type> {
+    let found = classes::schema(version)?.find(name);
+    found.ok_or_else(|| {
+        PyTypeError::new_err(format!("protocol version {version} has no type {name}"))
+    })
+}
+
+/// Calls `then` with the text of a str, bytes or bytearray.
+pub fn with_text<'py, R>(
+    data: &Bound<'py, PyAny>,
+    then: impl FnOnce(&str) -> PyResult<R>,
+) -> PyResult<R> {
+    let py = data.py();
+    if let Ok(text) = data.cast::<PyString>() {
+        // A lone surrogate is no character of a text; only its escape is.
+        return then(text.to_str().map_err(|_| error::broken(py, "JSON", FaultKind::Syntax))?);
+    }
+    let parse = |bytes: &[u8]| match std::str::from_utf8(bytes) {
+        Ok(text) => then(text),
+        Err(_) => Err(error::broken(py, "JSON", FaultKind::Syntax)),
+    };
+    if let Ok(bytes) = data.cast::<PyBytes>() {
+        return parse(bytes.as_bytes());
+    }
+    if let Ok(bytes) = data.cast::<PyByteArray>() {
+        return parse(&bytes.to_vec());
+    }
+    Err(PyTypeError::new_err("JSON text has to be str, bytes or bytearray"))
+}
+
+/// Fails unless `text` is one JSON value.
+pub fn check(py: Python<'_>, title: &str, text: &str) -> PyResult<()> {
+    Scanner::check(text).map_err(|fault| {
+        let kind =
+            if fault.kind == SyntaxKind::Depth { FaultKind::Depth } else { FaultKind::Syntax };
+        error::broken(py, title, kind)
+    })
+}
+
+/// Decodes checked JSON text as a `ty`.
+pub fn decode_checked<'py>(
+    py: Python<'py>,
+    version: u16,
+    title: &str,
+    ty: &Type,
+    text: &str,
+    options: Options,
+) -> PyResult<Bound<'py, PyAny>> {
+    if let Type::Any = ty {
+        return plain::loads(py, text);
+    }
+    let input = Json::new(text);
+    let root = input.root();
+    Decoder::new(input, PyBuild::new(py, version)?, options).decode(ty, root).map_err(|failure| {
+        match failure {
+            Failure::Failed(error) => error,
+            Failure::Invalid(faults) => error::invalid(py, title, faults),
+        }
+    })
+}
+
+/// Appends the JSON text of `value` as a `ty`; on failure, what was appended is cut off.
+pub fn write(
+    ty: &Type,
+    value: &Bound<'_, PyAny>,
+    position: Position,
+    out: &mut Vec<u8>,
+) -> PyResult<()> {
+    let before = out.len();
+    let source = PySource(value.py());
+    Encoder::new(&source, out, true).value(ty, value, position).map_err(|failure| {
+        out.truncate(before);
+        match failure {
+            encoding::Failure::Failed(error) => error,
+            encoding::Failure::Invalid(fault) => match fault.kind {
+                FaultKind::Depth => {
+                    PyValueError::new_err("the value is nested too deeply to be written as JSON")
+                }
+                _ => error::invalid(value.py(), "the value to write", vec![fault]),
+            },
+        }
+    })
+}

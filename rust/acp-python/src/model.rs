@@ -1,0 +1,581 @@
+//! `Model`: the base of every schema object.
+//!
+//! Owns what all objects do: construction, comparison, iteration, copying. The members are slots of the classes, found
+//! through [`crate::classes`]; here are only the mark of the fields that were set and the members that no field has.
+
+use std::cell::UnsafeCell;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use acp_core::schema::FaultKind;
+use acp_core::schema::decode::{Decoder, Failure, Options};
+use acp_core::schema::table::Extra;
+use pyo3::exceptions::{PyAttributeError, PyTypeError, PyValueError};
+use pyo3::ffi;
+use pyo3::prelude::*;
+use pyo3::pyclass::CompareOp;
+use pyo3::types::{PyDict, PyIterator, PyList, PySet, PyString, PyTuple, PyType};
+use pyo3::{PyTraverseError, PyVisit};
+
+use crate::build::PyBuild;
+use crate::classes::{self, Class};
+use crate::dump::{self, Dump};
+use crate::error;
+use crate::functions;
+use crate::input::PyInput;
+
+/// Base of every schema object.
+// All-zero memory is a valid value: `Class::allocate` relies on it.
+#[pyclass(subclass, weakref, frozen, module = "acp._core")]
+pub struct Model {
+    set: AtomicU64,
+    extra: ExtraSlot,
+}
+
+struct ExtraSlot(UnsafeCell<Option<Py<PyDict>>>);
+
+// SAFETY: read and written under the interpreter lock only, and no reference into it is held while other code runs.
+unsafe impl Sync for ExtraSlot {}
+
+impl Model {
+    /// The fields that were set, one bit each.
+    #[inline]
+    pub fn set(&self) -> u64 {
+        self.set.load(Ordering::Relaxed)
+    }
+
+    /// Says which fields were set.
+    #[inline]
+    pub fn mark(&self, set: u64) {
+        self.set.store(set, Ordering::Relaxed);
+    }
+
+    /// The members that no field has.
+    pub fn extra<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyDict>> {
+        // SAFETY: see `ExtraSlot`; the reference ends with the clone.
+        unsafe { (*self.extra.0.get()).as_ref() }.map(|extra| extra.bind(py).clone())
+    }
+
+    /// The members that no field has; a new dict when there were none.
+    pub fn extra_or_new<'py>(&self, py: Python<'py>) -> Bound<'py, PyDict> {
+        self.extra(py).unwrap_or_else(|| {
+            let extra = PyDict::new(py);
+            self.put_extra(Some(extra.clone().unbind()));
+            extra
+        })
+    }
+
+    fn put_extra(&self, extra: Option<Py<PyDict>>) {
+        // SAFETY: see `ExtraSlot`; the old dict is let go of after the exchange.
+        drop(unsafe { std::mem::replace(&mut *self.extra.0.get(), extra) });
+    }
+}
+
+/// The native part of an object.
+#[inline]
+pub fn state<'a>(object: &'a Bound<'_, PyAny>) -> &'a Model {
+    // SAFETY: called for objects of registered classes only, all of which derive from `Model`.
+    unsafe { object.cast_unchecked::<Model>() }.get()
+}
+
+fn class_of(object: &Bound<'_, PyAny>) -> PyResult<&'static Class> {
+    classes::of(object).ok_or_else(no_class)
+}
+
+fn no_class() -> PyErr {
+    PyTypeError::new_err(
+        "not a class of the schema; use the classes of acp.schema, acp.v1.schema or acp.v2.schema",
+    )
+}
+
+/// Constructors read leniently in the ways that programs written for other libraries need.
+const CONSTRUCT: Options = Options { lax: true, keep_unknown: false };
+
+fn fill(object: &Bound<'_, PyAny>, class: &Class, members: Bound<'_, PyDict>) -> PyResult<()> {
+    let (input, root) = PyInput::new(members.into_any());
+    let build = PyBuild::into(object.clone(), class.version())?;
+    let made = Decoder::new(input, build, CONSTRUCT).decode_members(class.record, root);
+    made.map(drop).map_err(|failure| match failure {
+        Failure::Failed(error) => error,
+        Failure::Invalid(faults) => error::invalid(object.py(), class.record.name, faults),
+    })
+}
+
+impl Class {
+    /// Whether members that no field has are part of the meaning.
+    pub fn keeps_extra(&self) -> bool {
+        !matches!(self.record.extra, Extra::Drop)
+    }
+
+    fn field_of(&self, name: &str) -> Option<usize> {
+        let fields = self.record.fields;
+        fields
+            .iter()
+            .position(|field| field.name == name || field.wire == name || field.alias == Some(name))
+    }
+}
+
+/// Attribute names and values in order: fields, then discriminators.
+pub fn attributes<'py>(
+    object: &Bound<'py, PyAny>,
+    class: &'static Class,
+) -> impl Iterator<Item = (Bound<'py, PyString>, Bound<'py, PyAny>)> {
+    let py = object.py();
+    let owner = object.clone();
+    let fields = (0..class.record.fields.len())
+        .filter_map(move |field| Some((class.name(py, field).clone(), class.get(&owner, field)?)));
+    fields.chain(
+        class.tags.iter().map(move |(name, value)| (name.bind(py).clone(), value.bind(py).clone())),
+    )
+}
+
+#[pymethods]
+impl Model {
+    #[new]
+    #[pyo3(signature = (*_args, **_members))]
+    fn new(_args: &Bound<'_, PyTuple>, _members: Option<&Bound<'_, PyDict>>) -> Self {
+        Self { set: AtomicU64::new(0), extra: ExtraSlot(UnsafeCell::new(None)) }
+    }
+
+    #[pyo3(signature = (**members))]
+    fn __init__(slf: &Bound<'_, Self>, members: Option<Bound<'_, PyDict>>) -> PyResult<()> {
+        let object = slf.as_any();
+        let class = class_of(object)?;
+        fill(object, class, members.unwrap_or_else(|| PyDict::new(slf.py())))
+    }
+
+    fn __setattr__(
+        slf: &Bound<'_, Self>,
+        name: &Bound<'_, PyString>,
+        value: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        let class = class_of(slf.as_any())?;
+        // SAFETY: valid objects; this is what assignment does where a class defines nothing else.
+        let status =
+            unsafe { ffi::PyObject_GenericSetAttr(slf.as_ptr(), name.as_ptr(), value.as_ptr()) };
+        if status == 0 {
+            if let Some(field) = class.field_of(name.to_str()?) {
+                slf.get().mark(slf.get().set() | 1 << field);
+            }
+            return Ok(());
+        }
+        let error = PyErr::fetch(slf.py());
+        if !error.is_instance_of::<PyAttributeError>(slf.py()) {
+            return Err(error);
+        }
+        for (tag, constant) in &class.tags {
+            if tag.bind(slf.py()).as_any().eq(name)? {
+                return if constant.bind(slf.py()).eq(value)? {
+                    Ok(())
+                } else {
+                    Err(error::broken(slf.py(), class.record.name, FaultKind::UnknownVariant))
+                };
+            }
+        }
+        Err(PyValueError::new_err(format!(
+            "\"{}\" object has no field \"{}\"",
+            class.record.name,
+            name.to_str()?
+        )))
+    }
+
+    fn __delattr__(slf: &Bound<'_, Self>, name: &Bound<'_, PyString>) -> PyResult<()> {
+        let class = class_of(slf.as_any())?;
+        // SAFETY: valid objects; a null value deletes, as where a class defines nothing else.
+        if unsafe {
+            ffi::PyObject_GenericSetAttr(slf.as_ptr(), name.as_ptr(), std::ptr::null_mut())
+        } != 0
+        {
+            return Err(PyErr::fetch(slf.py()));
+        }
+        if let Some(field) = class.field_of(name.to_str()?) {
+            slf.get().mark(slf.get().set() & !(1 << field));
+        }
+        Ok(())
+    }
+
+    fn __richcmp__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+        op: CompareOp,
+    ) -> PyResult<Py<PyAny>> {
+        let py = slf.py();
+        let CompareOp::Eq = op else { return Ok(py.NotImplemented()) };
+        let class = class_of(slf.as_any())?;
+        let Some(other_class) = classes::of(other) else { return Ok(py.NotImplemented()) };
+        if !std::ptr::eq(class, other_class) || !slf.get_type().is(other.get_type()) {
+            return Ok(false.into_pyobject(py)?.to_owned().into_any().unbind());
+        }
+        let mut equal = true;
+        for field in 0..class.record.fields.len() {
+            equal = match (class.get(slf.as_any(), field), class.get(other, field)) {
+                (Some(a), Some(b)) => a.eq(b)?,
+                (None, None) => true,
+                _ => false,
+            };
+            if !equal {
+                break;
+            }
+        }
+        if equal && class.keeps_extra() {
+            equal = match (slf.get().extra(py), state(other).extra(py)) {
+                (Some(a), Some(b)) => a.eq(b)?,
+                (None, None) => true,
+                (Some(one), None) | (None, Some(one)) => one.is_empty(),
+            };
+        }
+        Ok(equal.into_pyobject(py)?.to_owned().into_any().unbind())
+    }
+
+    #[classattr]
+    fn __hash__() -> Option<Py<PyAny>> {
+        None
+    }
+
+    fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
+        Ok(format!("{}({})", slf.get_type().name()?, Self::described(slf, ", ")?))
+    }
+
+    fn __str__(slf: &Bound<'_, Self>) -> PyResult<String> {
+        Self::described(slf, " ")
+    }
+
+    fn __iter__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyIterator>> {
+        let class = class_of(slf.as_any())?;
+        let pairs = PyList::empty(slf.py());
+        for pair in attributes(slf.as_any(), class) {
+            pairs.append(pair)?;
+        }
+        if let Some(extra) = Self::model_extra(slf)? {
+            for pair in extra.iter() {
+                pairs.append(pair)?;
+            }
+        }
+        pairs.try_iter()
+    }
+
+    fn __copy__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        Self::copied(slf, |value| Ok(value.clone()))
+    }
+
+    #[pyo3(signature = (memo = None))]
+    fn __deepcopy__<'py>(
+        slf: &Bound<'py, Self>,
+        memo: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let py = slf.py();
+        let deepcopy = py.import("copy")?.getattr("deepcopy")?;
+        let memo = memo.unwrap_or_else(|| PyDict::new(py).into_any());
+        Self::copied(slf, |value| deepcopy.call1((value, &memo)))
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
+        let py = slf.py();
+        let class = class_of(slf.as_any())?;
+        let values = PyDict::new(py);
+        for field in 0..class.record.fields.len() {
+            if let Some(value) = class.get(slf.as_any(), field) {
+                values.set_item(class.name(py, field), value)?;
+            }
+        }
+        let others = slf.as_any().getattr_opt("__dict__")?;
+        let arguments = (slf.get_type(), values, slf.get().set(), slf.get().extra(py), others);
+        let restore = py.import("acp._core")?.getattr("_restore")?;
+        (restore, arguments).into_pyobject(py)
+    }
+
+    /// Names of the fields that were set, by the constructor, by the peer, or by assignment.
+    #[getter]
+    fn model_fields_set<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PySet>> {
+        let class = class_of(slf.as_any())?;
+        let set = slf.get().set();
+        let names = PySet::empty(slf.py())?;
+        for field in 0..class.record.fields.len() {
+            if set >> field & 1 == 1 {
+                names.add(class.name(slf.py(), field))?;
+            }
+        }
+        for (name, _) in &class.tags {
+            names.add(name)?;
+        }
+        Ok(names)
+    }
+
+    /// Members that a catch-all keeps verbatim; None for every other class.
+    #[getter]
+    fn model_extra<'py>(slf: &Bound<'py, Self>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let class = class_of(slf.as_any())?;
+        Ok(class.keeps_extra().then(|| slf.get().extra_or_new(slf.py())))
+    }
+
+    /// Validates an object of the class or a dict of its members.
+    #[classmethod]
+    #[pyo3(signature = (obj, **_options))]
+    fn model_validate<'py>(
+        cls: &Bound<'py, PyType>,
+        obj: &Bound<'py, PyAny>,
+        _options: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let class = classes::above(cls).ok_or_else(no_class)?;
+        if obj.is_instance(cls)? {
+            return Ok(obj.clone());
+        }
+        let members = match obj.cast::<PyDict>() {
+            Ok(members) => members.clone(),
+            Err(_) if obj.is_none() && class.record.null_is_empty => PyDict::new(cls.py()),
+            Err(_) => return Err(error::broken(cls.py(), class.record.name, FaultKind::Object)),
+        };
+        if !class.is(cls) {
+            return cls.call((), Some(&members));
+        }
+        let object = class.allocate(cls.py())?;
+        fill(&object, class, members)?;
+        Ok(object)
+    }
+
+    /// Validates JSON text.
+    #[classmethod]
+    #[pyo3(signature = (json_data, **_options))]
+    fn model_validate_json<'py>(
+        cls: &Bound<'py, PyType>,
+        json_data: &Bound<'py, PyAny>,
+        _options: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let py = cls.py();
+        let class = classes::above(cls).ok_or_else(no_class)?;
+        let title = class.record.name;
+        functions::with_text(json_data, |text| {
+            functions::check(py, title, text)?;
+            if !class.is(cls) {
+                return Self::model_validate(cls, &crate::plain::loads(py, text)?, None);
+            }
+            let input = acp_core::schema::Json::new(text);
+            let root = input.root();
+            let mut decoder = Decoder::new(input, PyBuild::new(py, class.version())?, CONSTRUCT);
+            decoder.decode_members(class.record, root).map_err(|failure| match failure {
+                Failure::Failed(error) => error,
+                Failure::Invalid(faults) => error::invalid(py, title, faults),
+            })
+        })
+    }
+
+    /// Makes an object without validation.
+    #[classmethod]
+    #[pyo3(signature = (_fields_set = None, **values))]
+    fn model_construct<'py>(
+        cls: &Bound<'py, PyType>,
+        _fields_set: Option<&Bound<'py, PySet>>,
+        values: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let py = cls.py();
+        let class = classes::above(cls).ok_or_else(no_class)?;
+        let object = cls.call_method1("__new__", (cls,))?;
+        let mut set = 0;
+        for (index, field) in class.record.fields.iter().enumerate() {
+            let given = |name: &str| values.map_or(Ok(None), |values| values.get_item(name));
+            match given(field.name)?.map_or_else(|| given(field.wire), |value| Ok(Some(value)))? {
+                Some(value) => {
+                    class.put(&object, index, value);
+                    set |= 1 << index;
+                }
+                None => class.put_default(&object, index)?,
+            }
+        }
+        if class.keeps_extra() {
+            for (key, value) in values.into_iter().flatten() {
+                if class.field_of(key.cast::<PyString>()?.to_str()?).is_none() {
+                    state(&object).extra_or_new(py).set_item(key, value)?;
+                }
+            }
+        }
+        if let Some(names) = _fields_set {
+            set = 0;
+            for name in names.iter() {
+                set |= class
+                    .field_of(name.cast::<PyString>()?.to_str()?)
+                    .map_or(0, |field| 1 << field);
+            }
+        }
+        state(&object).mark(set);
+        Ok(object)
+    }
+
+    /// A copy, with some members replaced without validation.
+    #[pyo3(signature = (*, update = None, deep = false))]
+    fn model_copy<'py>(
+        slf: &Bound<'py, Self>,
+        update: Option<&Bound<'py, PyAny>>,
+        deep: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let copy = if deep { Self::__deepcopy__(slf, None)? } else { Self::__copy__(slf)? };
+        if let Some(update) = update {
+            let class = class_of(&copy)?;
+            for pair in update.call_method0("items")?.try_iter()? {
+                let (name, value): (Bound<'py, PyString>, Bound<'py, PyAny>) = pair?.extract()?;
+                match class.field_of(name.to_str()?) {
+                    Some(field) => {
+                        class.put(&copy, field, value);
+                        state(&copy).mark(state(&copy).set() | 1 << field);
+                    }
+                    None if class.keeps_extra() => {
+                        state(&copy).extra_or_new(slf.py()).set_item(name, value)?
+                    }
+                    None => {}
+                }
+            }
+        }
+        Ok(copy)
+    }
+
+    /// The members as a dict.
+    #[pyo3(signature = (*, mode = "python", include = None, exclude = None, by_alias = None, exclude_unset = false, exclude_defaults = false, exclude_none = false, **_options))]
+    #[expect(
+        clippy::too_many_arguments,
+        clippy::fn_params_excessive_bools,
+        reason = "the signature that programs call it with"
+    )]
+    fn model_dump<'py>(
+        slf: &Bound<'py, Self>,
+        mode: &str,
+        include: Option<Bound<'py, PyAny>>,
+        exclude: Option<Bound<'py, PyAny>>,
+        by_alias: Option<bool>,
+        exclude_unset: bool,
+        exclude_defaults: bool,
+        exclude_none: bool,
+        _options: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let dump = Dump {
+            json: mode == "json",
+            by_alias: by_alias.unwrap_or(false),
+            exclude_unset,
+            exclude_defaults,
+            exclude_none,
+        };
+        dump.object(slf.as_any(), class_of(slf.as_any())?, include.as_ref(), exclude.as_ref())
+    }
+
+    /// The members as JSON text.
+    #[pyo3(signature = (*, indent = None, include = None, exclude = None, by_alias = None, exclude_unset = false, exclude_defaults = false, exclude_none = false, **_options))]
+    #[expect(
+        clippy::too_many_arguments,
+        clippy::fn_params_excessive_bools,
+        reason = "the signature that programs call it with"
+    )]
+    fn model_dump_json<'py>(
+        slf: &Bound<'py, Self>,
+        indent: Option<usize>,
+        include: Option<Bound<'py, PyAny>>,
+        exclude: Option<Bound<'py, PyAny>>,
+        by_alias: Option<bool>,
+        exclude_unset: bool,
+        exclude_defaults: bool,
+        exclude_none: bool,
+        _options: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<String> {
+        let dumped = Self::model_dump(
+            slf,
+            "json",
+            include,
+            exclude,
+            by_alias,
+            exclude_unset,
+            exclude_defaults,
+            exclude_none,
+            None,
+        )?;
+        dump::text(dumped.as_any(), indent)
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        // SAFETY: the collector runs under the interpreter lock, and visiting changes nothing.
+        visit.call(unsafe { &*self.extra.0.get() })
+    }
+
+    fn __clear__(&self) {
+        self.put_extra(None);
+    }
+}
+
+impl Model {
+    fn described(slf: &Bound<'_, Self>, between: &str) -> PyResult<String> {
+        let class = class_of(slf.as_any())?;
+        let mut text = String::new();
+        for (name, value) in attributes(slf.as_any(), class) {
+            if !text.is_empty() {
+                text.push_str(between);
+            }
+            text.push_str(name.to_str()?);
+            text.push('=');
+            text.push_str(&value.repr()?.to_string_lossy());
+        }
+        if let Some(extra) = Self::model_extra(slf)? {
+            for (name, value) in extra.iter() {
+                text.push_str(if text.is_empty() { "" } else { between });
+                text.push_str(&name.str()?.to_string_lossy());
+                text.push('=');
+                text.push_str(&value.repr()?.to_string_lossy());
+            }
+        }
+        Ok(text)
+    }
+
+    fn copied<'py>(
+        slf: &Bound<'py, Self>,
+        mut copy: impl FnMut(&Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let class = class_of(slf.as_any())?;
+        let ty = slf.get_type();
+        let made = if class.is(&ty) {
+            class.allocate(slf.py())?
+        } else {
+            ty.call_method1("__new__", (&ty,))?
+        };
+        for field in 0..class.record.fields.len() {
+            if let Some(value) = class.get(slf.as_any(), field) {
+                class.put(&made, field, copy(&value)?);
+            }
+        }
+        state(&made).mark(slf.get().set());
+        if let Some(extra) = slf.get().extra(slf.py()) {
+            let copies = PyDict::new(slf.py());
+            for (key, value) in extra.iter() {
+                copies.set_item(key, copy(&value)?)?;
+            }
+            state(&made).put_extra(Some(copies.unbind()));
+        }
+        // A user's subclass may have attributes of its own.
+        if let Some(others) = slf.as_any().getattr_opt("__dict__")? {
+            for pair in others.call_method0("items")?.try_iter()? {
+                let (key, value): (Bound<'py, PyAny>, Bound<'py, PyAny>) = pair?.extract()?;
+                made.getattr("__dict__")?.set_item(key, copy(&value)?)?;
+            }
+        }
+        Ok(made)
+    }
+}
+
+/// Makes an object out of what `__reduce__` gave.
+#[pyfunction]
+#[pyo3(name = "_restore")]
+pub fn restore<'py>(
+    ty: &Bound<'py, PyType>,
+    values: &Bound<'py, PyDict>,
+    set: u64,
+    extra: Option<Bound<'py, PyDict>>,
+    others: Option<Bound<'py, PyDict>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let class = classes::above(ty).ok_or_else(no_class)?;
+    let object = ty.call_method1("__new__", (ty,))?;
+    for field in 0..class.record.fields.len() {
+        match values.get_item(class.name(ty.py(), field))? {
+            Some(value) => class.put(&object, field, value),
+            None => class.put_default(&object, field)?,
+        }
+    }
+    state(&object).mark(set);
+    state(&object).put_extra(extra.map(Bound::unbind));
+    if let Some(others) = others {
+        object.getattr("__dict__")?.call_method1("update", (others,))?;
+    }
+    Ok(object)
+}

@@ -1,0 +1,181 @@
+//! Python objects as what the encoder reads.
+//!
+//! Owns the reading of objects of the schema and of plain data: None, bool, int, float, str, list, tuple, dict, members
+//! of enumerations, and objects that can dump themselves.
+
+use acp_core::json::Writer;
+use acp_core::schema::encode::{Failure, Node, Source, Written};
+use pyo3::ffi;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
+
+use crate::model;
+use crate::unset::UnsetType;
+use crate::{classes, text};
+
+/// Reads Python objects.
+pub struct PySource<'py>(pub Python<'py>);
+
+type Object<'py> = Bound<'py, PyAny>;
+
+fn failed(error: impl Into<PyErr>) -> Failure<PyErr> {
+    Failure::Failed(error.into())
+}
+
+/// A string as the encoder takes it; None when only a conversion can give it.
+#[inline]
+fn string<'n>(value: &'n Bound<'_, PyString>) -> Node<'n> {
+    // A string with lone surrogates has no UTF-8 form to borrow; `convert` gives it another.
+    value.to_str().map_or(Node::Unwritable, Node::Str)
+}
+
+impl<'py> Source for PySource<'py> {
+    type Value = Object<'py>;
+    type Error = PyErr;
+
+    #[inline]
+    fn node<'n>(&self, value: &'n Object<'py>) -> Node<'n> {
+        if let Ok(value) = value.cast::<PyString>() {
+            return string(value);
+        }
+        if value.is_none() {
+            return Node::Null;
+        }
+        if let Some(class) = classes::of(value) {
+            return Node::Record(class.record);
+        }
+        if let Ok(value) = value.cast::<PyBool>() {
+            return Node::Bool(value.is_true());
+        }
+        if value.is_instance_of::<PyInt>() {
+            return match (value.extract::<i64>(), value.extract::<u64>()) {
+                (Ok(value), _) => Node::Signed(value),
+                (_, Ok(value)) => Node::Unsigned(value),
+                _ => Node::Unwritable,
+            };
+        }
+        if let Ok(value) = value.cast::<PyFloat>() {
+            return Node::Float(value.value());
+        }
+        if value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>() {
+            return Node::List;
+        }
+        if value.is_instance_of::<PyDict>() {
+            return Node::Map;
+        }
+        if value.is_instance_of::<UnsetType>() { Node::Unset } else { Node::Unwritable }
+    }
+
+    fn each_item<F>(&self, list: &Object<'py>, mut each: F) -> Written<Self>
+    where
+        F: FnMut(&Object<'py>) -> Written<Self>,
+    {
+        if let Ok(list) = list.cast::<PyList>() {
+            return list.iter().try_for_each(|item| each(&item));
+        }
+        let tuple = list.cast::<PyTuple>().map_err(failed)?;
+        tuple.iter().try_for_each(|item| each(&item))
+    }
+
+    fn each_member<F>(&self, map: &Object<'py>, mut each: F) -> Written<Self>
+    where
+        F: FnMut(Node<'_>, &Object<'py>) -> Written<Self>,
+    {
+        let map = map.cast::<PyDict>().map_err(failed)?;
+        let length = map.len();
+        let mut place = 0;
+        let (mut key, mut value) = (std::ptr::null_mut(), std::ptr::null_mut());
+        loop {
+            // SAFETY: a valid dict; the results are borrowed and get references of their own before anything else runs.
+            let (key, value): (Object<'py>, Object<'py>) = unsafe {
+                if ffi::PyDict_Next(map.as_ptr(), &raw mut place, &raw mut key, &raw mut value) == 0
+                {
+                    return Ok(());
+                }
+                (Bound::from_borrowed_ptr(self.0, key), Bound::from_borrowed_ptr(self.0, value))
+            };
+            member(&key, &value, &mut each)?;
+            if map.len() != length {
+                return Err(failed(pyo3::exceptions::PyRuntimeError::new_err(
+                    "the dict changed while it was written",
+                )));
+            }
+        }
+    }
+
+    fn each_extra<F>(&self, object: &Object<'py>, each: F) -> Written<Self>
+    where
+        F: FnMut(Node<'_>, &Object<'py>) -> Written<Self>,
+    {
+        match model::state(object).extra(self.0) {
+            Some(extra) => self.each_member(extra.as_any(), each),
+            None => Ok(()),
+        }
+    }
+
+    #[inline]
+    fn set(&self, object: &Object<'py>) -> u64 {
+        model::state(object).set()
+    }
+
+    #[inline]
+    fn field(&self, object: &Object<'py>, field: usize) -> Option<Object<'py>> {
+        classes::of(object)?.get(object, field)
+    }
+
+    fn write(&self, value: &Object<'py>, writer: &mut Writer<'_>) -> Result<bool, Failure<PyErr>> {
+        if let Ok(value) = value.cast::<PyString>() {
+            writer.wtf8(&text::bytes(value).map_err(failed)?.0);
+            return Ok(true);
+        }
+        if value.is_instance_of::<PyInt>() {
+            // `int.__str__` of a subclass may say anything; the digits come from the number.
+            let number = self.0.get_type::<PyInt>().call1((value,)).map_err(failed)?;
+            writer.raw(&number.str().map_err(failed)?.to_string());
+            return Ok(true);
+        }
+        Ok(false)
+    }
+
+    fn convert(&self, value: &Object<'py>) -> Result<Option<Object<'py>>, Failure<PyErr>> {
+        let enumeration =
+            self.0.import("enum").and_then(|module| module.getattr("Enum")).map_err(failed)?;
+        if value.is_instance(&enumeration).map_err(failed)? {
+            return value.getattr("value").map(Some).map_err(failed);
+        }
+        if value.hasattr("model_dump").map_err(failed)? {
+            let options = PyDict::new(self.0);
+            options
+                .set_item("mode", "json")
+                .and_then(|()| options.set_item("by_alias", true))
+                .map_err(failed)?;
+            let dumped = value.call_method("model_dump", (), Some(&options)).map_err(failed)?;
+            return Ok(Some(dumped));
+        }
+        Ok(None)
+    }
+}
+
+/// Gives one member of a dict to `each`. Keys are written as Python's own writer does: numbers, booleans and None, too.
+fn member<'py, F>(key: &Object<'py>, value: &Object<'py>, each: &mut F) -> Written<PySource<'py>>
+where
+    F: FnMut(Node<'_>, &Object<'py>) -> Written<PySource<'py>>,
+{
+    if let Ok(key) = key.cast::<PyString>() {
+        let (bytes, utf8) = text::bytes(key).map_err(failed)?;
+        return match std::str::from_utf8(&bytes) {
+            Ok(text) if utf8 => each(Node::Str(text), value),
+            _ => each(Node::Wtf8(&bytes), value),
+        };
+    }
+    let text = if key.is_none() {
+        "null".to_owned()
+    } else if let Ok(key) = key.cast::<PyBool>() {
+        key.is_true().to_string()
+    } else if key.is_instance_of::<PyInt>() || key.is_instance_of::<PyFloat>() {
+        key.str().map_err(failed)?.to_string()
+    } else {
+        return each(Node::Unwritable, value);
+    };
+    each(Node::Str(&text), value)
+}
