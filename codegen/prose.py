@@ -101,6 +101,9 @@ class Prose:
             children = code(self.children[record.name])
             if len(children) == 1:
                 return f"{children[0]} without its discriminator."
+            unions = {u for n in self.children[record.name] for u in self.version.types[n].unions}
+            if len(unions) == 1:
+                return f"Members that {len(children)} variants of `{unions.pop()}` have in common."
             return f"Members that {join(children)} have in common."
         return f"The object `{record.name}`."
 

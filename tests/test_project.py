@@ -21,12 +21,15 @@ GENERATED = (
     "python/acp/_schema/v1/",
     "python/acp/_schema/v2/",
     "python/acp/meta.py",
+    "python/acp/schema.py",
+    "python/acp/v1/schema.py",
+    "python/acp/v2/schema.py",
 )
 VERBS = ("setup", "demo", "test", "lint", "gen", "interop", "compat", "bench", "docs")
 
-BANNED = re.compile(
-    r"(?:^|_)(?:managers?|utils?|helpers?|engine|misc)(?:_|$)|^_*(?:process|do)_|handle_message"
-)
+BANNED = re.compile(r"(?:^|_)(?:managers?|utils?|helpers?|engine|misc)(?:_|$)|handle_message")
+# As verbs, which functions are named by; a class may be about a process.
+BANNED_VERBS = re.compile(r"^_*(?:process|do)_")
 # Names that the drop-in surface or the design gives.
 GIVEN = {"helpers", "utils", "process_transport"}
 
@@ -83,6 +86,12 @@ def test_every_rust_module_says_what_it_owns() -> None:
     assert without == []
 
 
+def is_banned(name: str) -> bool:
+    """Whether a name says less than the thing is. Functions begin with a small letter."""
+    verb = not name.lstrip("_")[:1].isupper() and BANNED_VERBS.search(name)
+    return bool(verb or BANNED.search(words(name)))
+
+
 def defined_in_python(text: str) -> set[str]:
     kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
     return {node.name for node in ast.walk(ast.parse(text)) if isinstance(node, kinds)}
@@ -102,11 +111,12 @@ def defined_in_rust(text: str) -> set[str]:
         ("handle_message", True),
         ("in_process_peer", False),
         ("undo_step", False),
+        ("ProcessTransport", False),
         ("router", False),
     ],
 )
 def test_the_rule_for_names_tells_banned_ones(name: str, banned: bool) -> None:
-    assert bool(BANNED.search(words(name))) is banned
+    assert is_banned(name) is banned
 
 
 def test_no_name_says_less_than_what_the_thing_is() -> None:
@@ -115,13 +125,13 @@ def test_no_name_says_less_than_what_the_thing_is() -> None:
         text = (ROOT / file).read_text("utf-8")
         names = defined_in_rust(text) if file.endswith(".rs") else defined_in_python(text)
         names.add(Path(file).stem)
-        found |= {f"{file}: {name}" for name in names - GIVEN if BANNED.search(words(name))}
+        found |= {f"{file}: {name}" for name in names - GIVEN if is_banned(name)}
     assert found == set()
 
 
 def test_the_core_reaches_nothing_outside_itself() -> None:
     outside = re.compile(
-        r"\bstd::(?:fs|net|thread|env|time|process|io|os)\b|\bpyo3\b|\bprintln!|\blog::"
+        r"\bstd::(?:fs|net|thread|env|time|process|os)\b|\bstd(?:in|out|err)\(|\bpyo3\b|\blog::"
     )
     reaching = [
         name

@@ -183,7 +183,14 @@ class Connection:
         """Queues the answer of a request. False when it was answered before. Raises when `result` cannot be written; the request stays open."""
     def respond_error(self, token: int, code: int, message: str, data: Any = ...) -> bool:
         """Queues an error answer. `data` left out: no such member."""
-    def handled(self, token: int) -> None: ...
+    def handled(self, token: int) -> None:
+        """Tells that the handler of a batched notification is done."""
+    def admit(self, token: int) -> bool:
+        """Whether a received request may be served now.
+
+        With `require_initialize`, one that came while `initialize` was unanswered counts only once that has
+        succeeded: asked earlier, or after it failed, this refuses the request, which is answered by that.
+        """
     def take_output(self) -> bytes:
         """The queued bytes: whole frames, each ending in a newline."""
     @property
@@ -196,3 +203,5 @@ class Connection:
         """Requests of the peer that are not answered yet."""
     @property
     def initialized(self) -> bool: ...
+    def counters(self) -> dict[str, int]:
+        """What was seen so far, in numbers: messages by kind, rejected frames by reason, answers that nobody awaits."""

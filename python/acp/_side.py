@@ -18,7 +18,7 @@ from acp._router import Router
 from acp._stepping import current_run
 from acp._transports.base import Transport
 
-__all__ = ("SideConnection",)
+__all__ = ("SideConnection", "as_transport")
 
 _log = logging.getLogger("acp")
 

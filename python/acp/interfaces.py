@@ -25,7 +25,6 @@ if TYPE_CHECKING:
         CreateElicitationResponse,
         CreateTerminalResponse,
         CurrentModeUpdate,
-        ElicitationMode,
         EmbeddedResourceContentBlock,
         EnvVariable,
         ForkSessionResponse,
@@ -277,7 +276,7 @@ class Client(Protocol):
         ...
 
     async def create_elicitation(
-        self, message: str, mode: ElicitationMode, **kwargs: Any
+        self, message: str, mode: Any, **kwargs: Any
     ) -> CreateElicitationResponse:
         """`elicitation/create`: asks the user for data, by a form or at an address."""
         ...

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, final
 
 from acp import schema
+from acp._arguments import given
 from acp._side import SideConnection
 
 if TYPE_CHECKING:
@@ -133,7 +134,7 @@ class AgentSideConnection(SideConnection):
         params = schema.CreateTerminalRequest(
             session_id=session_id,
             command=command,
-            **_given(args=args, env=env, cwd=cwd, output_byte_limit=output_byte_limit),
+            **given(args=args, env=env, cwd=cwd, output_byte_limit=output_byte_limit),
             field_meta=kwargs or None,
         )
         return await self._connection.request("terminal/create", params)
@@ -183,8 +184,3 @@ class AgentSideConnection(SideConnection):
 
     def on_connect(self, conn: Agent) -> None:
         """Does nothing; it makes this class a `Client` for the agent."""
-
-
-def _given(**members: Any) -> dict[str, Any]:
-    """The members that are given: a default list of the schema is no null."""
-    return {name: value for name, value in members.items() if value is not None}

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, final
 
 from acp import schema
+from acp._arguments import given
 from acp._side import SideConnection
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ class ClientSideConnection(SideConnection):
         """`initialize`: settles version and capabilities; the first call on a connection."""
         params = schema.InitializeRequest(
             protocol_version=protocol_version,
-            **_given(client_capabilities=client_capabilities, client_info=client_info),
+            **given(client_capabilities=client_capabilities, client_info=client_info),
             field_meta=kwargs or None,
         )
         return await self._connection.request("initialize", params)
@@ -82,7 +83,7 @@ class ClientSideConnection(SideConnection):
         """`session/new`: opens a session in the directory `cwd`, an absolute path."""
         params = schema.NewSessionRequest(
             cwd=cwd,
-            **_given(additional_directories=additional_directories),
+            **given(additional_directories=additional_directories),
             mcp_servers=mcp_servers or [],
             field_meta=kwargs or None,
         )
@@ -101,7 +102,7 @@ class ClientSideConnection(SideConnection):
             cwd=cwd,
             session_id=session_id,
             mcp_servers=mcp_servers or [],
-            **_given(additional_directories=additional_directories),
+            **given(additional_directories=additional_directories),
             field_meta=kwargs or None,
         )
         return await self._connection.request("session/load", params)
@@ -171,7 +172,7 @@ class ClientSideConnection(SideConnection):
         params = schema.ForkSessionRequest(
             session_id=session_id,
             cwd=cwd,
-            **_given(additional_directories=additional_directories, mcp_servers=mcp_servers),
+            **given(additional_directories=additional_directories, mcp_servers=mcp_servers),
             field_meta=kwargs or None,
         )
         return await self._connection.request("session/fork", params)
@@ -188,7 +189,7 @@ class ClientSideConnection(SideConnection):
         params = schema.ResumeSessionRequest(
             session_id=session_id,
             cwd=cwd,
-            **_given(additional_directories=additional_directories, mcp_servers=mcp_servers),
+            **given(additional_directories=additional_directories, mcp_servers=mcp_servers),
             field_meta=kwargs or None,
         )
         return await self._connection.request("session/resume", params)
@@ -207,8 +208,3 @@ class ClientSideConnection(SideConnection):
 
     def on_connect(self, conn: Client) -> None:
         """Does nothing; it makes this class an `Agent` for the client."""
-
-
-def _given(**members: Any) -> dict[str, Any]:
-    """The members that are given: a default list of the schema is no null."""
-    return {name: value for name, value in members.items() if value is not None}

@@ -51,7 +51,7 @@ impl Batch {
 #[derive(Debug, Default)]
 pub(crate) struct Batches {
     next: u64,
-    batches: BTreeMap<BatchKey, Batch>,
+    open: BTreeMap<BatchKey, Batch>,
     notifications: BTreeMap<Token, BatchKey>,
 }
 
@@ -60,13 +60,13 @@ impl Batches {
     pub(crate) fn open(&mut self) -> BatchKey {
         let key = BatchKey(self.next);
         self.next += 1;
-        self.batches.insert(key, Batch { open: true, ..Batch::default() });
+        self.open.insert(key, Batch { open: true, ..Batch::default() });
         key
     }
 
     /// Makes room for the reply to the next entry.
     pub(crate) fn add_slot(&mut self, key: BatchKey) -> Slot {
-        let batch = self.batches.entry(key).or_default();
+        let batch = self.open.entry(key).or_default();
         batch.replies.push(None);
         batch.missing += 1;
         Slot { batch: key, place: batch.replies.len() - 1 }
@@ -74,13 +74,13 @@ impl Batches {
 
     /// Lets the batch wait until `token` was handled.
     pub(crate) fn add_notification(&mut self, key: BatchKey, token: Token) {
-        self.batches.entry(key).or_default().unhandled += 1;
+        self.open.entry(key).or_default().unhandled += 1;
         self.notifications.insert(token, key);
     }
 
     /// Ends the entries of a batch; its replies are appended to `out` when they are all there.
     pub(crate) fn close(&mut self, key: BatchKey, out: &mut Vec<u8>) {
-        if let Some(batch) = self.batches.get_mut(&key) {
+        if let Some(batch) = self.open.get_mut(&key) {
             batch.open = false;
         }
         self.send_when_done(key, out);
@@ -88,7 +88,7 @@ impl Batches {
 
     /// Puts a reply in its place.
     pub(crate) fn fill(&mut self, slot: Slot, reply: Vec<u8>, out: &mut Vec<u8>) {
-        let Some(batch) = self.batches.get_mut(&slot.batch) else { return };
+        let Some(batch) = self.open.get_mut(&slot.batch) else { return };
         if let Some(place @ None) = batch.replies.get_mut(slot.place) {
             *place = Some(reply);
             batch.missing -= 1;
@@ -99,7 +99,7 @@ impl Batches {
     /// Tells that a notification was handled.
     pub(crate) fn handled(&mut self, token: Token, out: &mut Vec<u8>) {
         let Some(key) = self.notifications.remove(&token) else { return };
-        if let Some(batch) = self.batches.get_mut(&key) {
+        if let Some(batch) = self.open.get_mut(&key) {
             batch.unhandled -= 1;
             self.send_when_done(key, out);
         }
@@ -107,12 +107,12 @@ impl Batches {
 
     /// Number of batches that are not answered yet.
     pub(crate) fn len(&self) -> usize {
-        self.batches.len()
+        self.open.len()
     }
 
     fn send_when_done(&mut self, key: BatchKey, out: &mut Vec<u8>) {
-        if self.batches.get(&key).is_some_and(Batch::is_done)
-            && let Some(batch) = self.batches.remove(&key)
+        if self.open.get(&key).is_some_and(Batch::is_done)
+            && let Some(batch) = self.open.remove(&key)
         {
             batch.write(out);
         }

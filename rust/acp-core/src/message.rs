@@ -355,7 +355,7 @@ pub(crate) fn number(text: &str) -> Option<Number<'_>> {
 }
 
 /// The message in a successor's envelope; None when the params are no such envelope.
-pub(crate) fn successor_call<'a>(params: &'a str) -> Option<Call<'a>> {
+pub(crate) fn successor_call(params: &str) -> Option<Call<'_>> {
     let (mut method, mut inner) = (None, None);
     for_each_member(params, |name, value| {
         if name.is("method") {

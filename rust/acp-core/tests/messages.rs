@@ -503,7 +503,7 @@ fn a_member_of_the_envelope_that_comes_twice_is_refused() {
 #[test]
 fn of_a_member_of_params_that_comes_twice_the_last_counts() {
     let mut side = Side::agent();
-    let line = |params: &str| format!("{{\"method\":\"m\",\"params\":{params}}}");
+    let message = |params: &str| format!("{{\"method\":\"m\",\"params\":{params}}}");
     for (params, lane) in [
         (r#"{"sessionId":"a","sessionId":"b"}"#, Some("b")),
         (r#"{"sessionId":"a","\u0073essionId":"c"}"#, Some("c")),
@@ -513,8 +513,8 @@ fn of_a_member_of_params_that_comes_twice_the_last_counts() {
         (r#"[{"sessionId":"a"}]"#, None),
         (r#"{"a":"\"sessionId\":","b":[{}],"sessionId":"s\u0031"}"#, Some("s1")),
     ] {
-        let lane = lane.map(|lane| format!(" lane={lane}")).unwrap_or_default();
-        assert_eq!(side.line(line(params)), [format!("notification m {params}{lane}")]);
+        let lane = lane.map(|id| format!(" lane={id}")).unwrap_or_default();
+        assert_eq!(side.line(message(params)), [format!("notification m {params}{lane}")]);
     }
 }
 

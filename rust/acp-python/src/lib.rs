@@ -6,8 +6,10 @@
 mod build;
 mod cache;
 mod classes;
+mod connection;
 mod dump;
 mod error;
+mod events;
 mod input;
 mod model;
 mod plain;
@@ -30,6 +32,12 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<model::Model>()?;
     module.add_class::<error::ValidationError>()?;
     module.add("LocalProtocolError", module.py().get_type::<error::LocalProtocolError>())?;
+    module.add_class::<connection::Connection>()?;
+    module.add_class::<events::RequestReceived>()?;
+    module.add_class::<events::NotificationReceived>()?;
+    module.add_class::<events::ResponseReceived>()?;
+    module.add_class::<events::RequestCancelled>()?;
+    module.add_class::<events::FrameRejected>()?;
     module.add_function(wrap_pyfunction!(functions::register, module)?)?;
     module.add_function(wrap_pyfunction!(functions::decode, module)?)?;
     module.add_function(wrap_pyfunction!(functions::encode, module)?)?;

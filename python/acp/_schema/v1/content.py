@@ -194,8 +194,7 @@ class Content(BaseModel):
 class ContentChunk(BaseModel):
     """A piece of a message, to be appended.
 
-    Members that `AgentMessageChunk`, `AgentThoughtChunk` and `UserMessageChunk` have in common.
-    Stable part of protocol version 1.
+    Members that 3 variants of `SessionUpdate` have in common. Stable part of protocol version 1.
 
     Members:
         content: required.

@@ -34,8 +34,7 @@ CursorAnchorPosition: TypeAlias = str
 
 
 class CursorMessageAnchor(BaseModel):
-    """Members that `AgentMessageCursorAnchor`, `AgentThoughtCursorAnchor`,
-    `SessionMessageCursorAnchor` and `UserMessageCursorAnchor` have in common.
+    """Members that 4 variants of `CursorAnchor` have in common.
 
     Unstable part of protocol version 2.
 

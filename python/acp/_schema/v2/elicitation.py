@@ -201,8 +201,7 @@ class CompleteElicitationNotification(BaseModel):
 
 
 class ElicitationRequestScope(BaseModel):
-    """Members that `CreateFormRequestElicitationRequest` and `CreateUrlRequestElicitationRequest`
-    have in common.
+    """Members that 2 variants of `CreateElicitationRequest` have in common.
 
     Stable part of protocol version 2.
 
@@ -254,8 +253,7 @@ class CreateFormRequestElicitationRequest(ElicitationRequestScope):
 
 
 class ElicitationSessionScope(BaseModel):
-    """Members that `CreateFormSessionElicitationRequest` and `CreateUrlSessionElicitationRequest`
-    have in common.
+    """Members that 2 variants of `CreateElicitationRequest` have in common.
 
     Stable part of protocol version 2.
 

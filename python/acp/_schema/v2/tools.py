@@ -66,7 +66,7 @@ others are kept.
 
 
 class DiffPathChange(BaseModel):
-    """Members that `AddDiffChange`, `DeleteDiffChange` and `ModifyDiffChange` have in common.
+    """Members that 3 variants of `DiffChange` have in common.
 
     Stable part of protocol version 2.
 
@@ -191,7 +191,7 @@ class ContentToolCallContent(Content):
 
 
 class DiffPathPairChange(BaseModel):
-    """Members that `CopyDiffChange` and `MoveDiffChange` have in common.
+    """Members that 2 variants of `DiffChange` have in common.
 
     Stable part of protocol version 2.
 

@@ -41,7 +41,8 @@ pub(crate) enum SalvagedId {
 #[derive(Debug, Default)]
 pub(crate) struct Salvage {
     size: usize,
-    ends_in_return: bool,
+    /// The last byte that was fed.
+    last: u8,
     state: State,
     /// Whether the outermost value is an object.
     object: bool,
@@ -134,7 +135,7 @@ impl Salvage {
     pub(crate) fn feed(&mut self, part: &[u8]) {
         self.size = self.size.saturating_add(part.len());
         if let Some(last) = part.last() {
-            self.ends_in_return = *last == b'\r';
+            self.last = *last;
         }
         let mut rest = part;
         while !rest.is_empty() {
@@ -161,7 +162,7 @@ impl Salvage {
         let answer = self.members.has(Member::Result) || self.members.has(Member::Error);
         let method = self.members.has(Member::Method);
         Salvaged {
-            size: self.size - usize::from(self.ends_in_return),
+            size: self.size - usize::from(self.last == b'\r'),
             id,
             call: told && self.text_method && !answer,
             response: told && answer && !method,

@@ -59,7 +59,8 @@ impl Side {
 
     /// What was queued, taken.
     pub fn sent(&mut self) -> String {
-        String::from_utf8(self.connection.take_output()).expect("output is UTF-8")
+        let bytes = self.connection.take_output();
+        String::from_utf8(bytes).unwrap_or_else(|error| format!("no UTF-8: {error}"))
     }
 
     pub fn ask(&mut self, method: &str) -> i64 {

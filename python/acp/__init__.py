@@ -1,0 +1,341 @@
+"""Agent Client Protocol: agents and the programs that drive them.
+
+Owns the names that users import from `acp`. Each is fetched from its module when it is first used, so that importing
+this package loads neither asyncio nor the schema, nor any optional dependency.
+"""
+
+from __future__ import annotations
+
+import importlib
+import warnings
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from acp._core import (
+        UNSET,
+    )
+    from acp._limits import (
+        Limits,
+    )
+    from acp._transports.base import (
+        Transport,
+    )
+    from acp._transports.environment import (
+        default_environment,
+    )
+    from acp._transports.memory import (
+        memory_pair,
+    )
+    from acp._transports.process import (
+        process_transport,
+    )
+    from acp._transports.stdio import (
+        stdio_transport,
+    )
+    from acp.core import (
+        connect_to_agent,
+        run_agent,
+    )
+    from acp.exceptions import (
+        ConnectionClosed,
+        LocalProtocolError,
+        RemoteProtocolError,
+        RequestError,
+        ValidationError,
+    )
+    from acp.helpers import (
+        audio_block,
+        embedded_blob_resource,
+        embedded_text_resource,
+        image_block,
+        plan_entry,
+        resource_block,
+        resource_link_block,
+        session_notification,
+        start_edit_tool_call,
+        start_read_tool_call,
+        start_tool_call,
+        text_block,
+        tool_content,
+        tool_diff_content,
+        tool_terminal_ref,
+        update_agent_message,
+        update_agent_message_text,
+        update_agent_thought,
+        update_agent_thought_text,
+        update_plan,
+        update_tool_call,
+        update_user_message,
+        update_user_message_text,
+    )
+    from acp.interfaces import (
+        Agent,
+        Client,
+    )
+    from acp.meta import (
+        AGENT_METHODS,
+        CLIENT_METHODS,
+        PROTOCOL_VERSION,
+    )
+    from acp.schema import (
+        AcceptElicitationResponse,
+        AuthenticateRequest,
+        AuthenticateResponse,
+        CancelElicitationResponse,
+        CancelNotification,
+        CompleteElicitationNotification,
+        CreateElicitationRequest,
+        CreateElicitationResponse,
+        CreateFormElicitationRequest,
+        CreateFormRequestElicitationRequest,
+        CreateFormSessionElicitationRequest,
+        CreateOtherElicitationRequest,
+        CreateTerminalRequest,
+        CreateTerminalResponse,
+        CreateUrlElicitationRequest,
+        CreateUrlRequestElicitationRequest,
+        CreateUrlSessionElicitationRequest,
+        DeclineElicitationResponse,
+        ElicitationBooleanPropertySchema,
+        ElicitationCapabilities,
+        ElicitationFormCapabilities,
+        ElicitationIntegerPropertySchema,
+        ElicitationMultiSelectPropertySchema,
+        ElicitationNumberPropertySchema,
+        ElicitationOtherPropertySchema,
+        ElicitationSchema,
+        ElicitationStringPropertySchema,
+        ElicitationUrlCapabilities,
+        InitializeRequest,
+        InitializeResponse,
+        KillTerminalRequest,
+        KillTerminalResponse,
+        LoadSessionRequest,
+        LoadSessionResponse,
+        NewSessionRequest,
+        NewSessionResponse,
+        OtherElicitationResponse,
+        PromptRequest,
+        PromptResponse,
+        ReadTextFileRequest,
+        ReadTextFileResponse,
+        ReleaseTerminalRequest,
+        ReleaseTerminalResponse,
+        RequestPermissionRequest,
+        RequestPermissionResponse,
+        SessionNotification,
+        SetSessionConfigOptionResponse,
+        SetSessionConfigOptionSelectRequest,
+        SetSessionModeRequest,
+        SetSessionModeResponse,
+        TerminalOutputRequest,
+        TerminalOutputResponse,
+        WaitForTerminalExitRequest,
+        WaitForTerminalExitResponse,
+        WriteTextFileRequest,
+        WriteTextFileResponse,
+    )
+    from acp.stdio import (
+        spawn_agent_process,
+        spawn_client_process,
+        stdio_streams,
+    )
+
+__all__ = [
+    "__version__",
+    "AGENT_METHODS",
+    "AcceptElicitationResponse",
+    "Agent",
+    "AuthenticateRequest",
+    "AuthenticateResponse",
+    "CLIENT_METHODS",
+    "CancelElicitationResponse",
+    "CancelNotification",
+    "Client",
+    "CompleteElicitationNotification",
+    "ConnectionClosed",
+    "CreateElicitationRequest",
+    "CreateElicitationResponse",
+    "CreateFormElicitationRequest",
+    "CreateFormRequestElicitationRequest",
+    "CreateFormSessionElicitationRequest",
+    "CreateOtherElicitationRequest",
+    "CreateTerminalRequest",
+    "CreateTerminalResponse",
+    "CreateUrlElicitationRequest",
+    "CreateUrlRequestElicitationRequest",
+    "CreateUrlSessionElicitationRequest",
+    "DeclineElicitationResponse",
+    "ElicitationBooleanPropertySchema",
+    "ElicitationCapabilities",
+    "ElicitationFormCapabilities",
+    "ElicitationIntegerPropertySchema",
+    "ElicitationMultiSelectPropertySchema",
+    "ElicitationNumberPropertySchema",
+    "ElicitationOtherPropertySchema",
+    "ElicitationSchema",
+    "ElicitationStringPropertySchema",
+    "ElicitationUrlCapabilities",
+    "InitializeRequest",
+    "InitializeResponse",
+    "KillTerminalRequest",
+    "KillTerminalResponse",
+    "Limits",
+    "LoadSessionRequest",
+    "LoadSessionResponse",
+    "LocalProtocolError",
+    "NewSessionRequest",
+    "NewSessionResponse",
+    "OtherElicitationResponse",
+    "PROTOCOL_VERSION",
+    "PromptRequest",
+    "PromptResponse",
+    "ReadTextFileRequest",
+    "ReadTextFileResponse",
+    "ReleaseTerminalRequest",
+    "ReleaseTerminalResponse",
+    "RemoteProtocolError",
+    "RequestError",
+    "RequestPermissionRequest",
+    "RequestPermissionResponse",
+    "SessionNotification",
+    "SetSessionConfigOptionResponse",
+    "SetSessionConfigOptionSelectRequest",
+    "SetSessionModeRequest",
+    "SetSessionModeResponse",
+    "TerminalOutputRequest",
+    "TerminalOutputResponse",
+    "Transport",
+    "UNSET",
+    "ValidationError",
+    "WaitForTerminalExitRequest",
+    "WaitForTerminalExitResponse",
+    "WriteTextFileRequest",
+    "WriteTextFileResponse",
+    "audio_block",
+    "connect_to_agent",
+    "default_environment",
+    "embedded_blob_resource",
+    "embedded_text_resource",
+    "image_block",
+    "memory_pair",
+    "plan_entry",
+    "process_transport",
+    "resource_block",
+    "resource_link_block",
+    "run_agent",
+    "session_notification",
+    "spawn_agent_process",
+    "spawn_client_process",
+    "start_edit_tool_call",
+    "start_read_tool_call",
+    "start_tool_call",
+    "stdio_streams",
+    "stdio_transport",
+    "text_block",
+    "tool_content",
+    "tool_diff_content",
+    "tool_terminal_ref",
+    "update_agent_message",
+    "update_agent_message_text",
+    "update_agent_thought",
+    "update_agent_thought_text",
+    "update_plan",
+    "update_tool_call",
+    "update_user_message",
+    "update_user_message_text",
+]
+
+_MODULES = {
+    "acp._core": "UNSET",
+    "acp._limits": "Limits",
+    "acp._transports.base": "Transport",
+    "acp._transports.environment": "default_environment",
+    "acp._transports.memory": "memory_pair",
+    "acp._transports.process": "process_transport",
+    "acp._transports.stdio": "stdio_transport",
+    "acp.core": "connect_to_agent run_agent",
+    "acp.exceptions": (
+        "ConnectionClosed LocalProtocolError RemoteProtocolError RequestError ValidationError "
+    ),
+    "acp.helpers": (
+        "audio_block embedded_blob_resource embedded_text_resource image_block plan_entry "
+        "resource_block resource_link_block session_notification start_edit_tool_call "
+        "start_read_tool_call start_tool_call text_block tool_content tool_diff_content "
+        "tool_terminal_ref update_agent_message update_agent_message_text update_agent_thought "
+        "update_agent_thought_text update_plan update_tool_call update_user_message "
+        "update_user_message_text "
+    ),
+    "acp.interfaces": "Agent Client",
+    "acp.meta": "AGENT_METHODS CLIENT_METHODS PROTOCOL_VERSION",
+    "acp.schema": (
+        "AcceptElicitationResponse AuthenticateRequest AuthenticateResponse "
+        "CancelElicitationResponse CancelNotification CompleteElicitationNotification "
+        "CreateElicitationRequest CreateElicitationResponse CreateFormElicitationRequest "
+        "CreateFormRequestElicitationRequest CreateFormSessionElicitationRequest "
+        "CreateOtherElicitationRequest CreateTerminalRequest CreateTerminalResponse "
+        "CreateUrlElicitationRequest CreateUrlRequestElicitationRequest "
+        "CreateUrlSessionElicitationRequest DeclineElicitationResponse "
+        "ElicitationBooleanPropertySchema ElicitationCapabilities ElicitationFormCapabilities "
+        "ElicitationIntegerPropertySchema ElicitationMultiSelectPropertySchema "
+        "ElicitationNumberPropertySchema ElicitationOtherPropertySchema ElicitationSchema "
+        "ElicitationStringPropertySchema ElicitationUrlCapabilities InitializeRequest "
+        "InitializeResponse KillTerminalRequest KillTerminalResponse LoadSessionRequest "
+        "LoadSessionResponse NewSessionRequest NewSessionResponse OtherElicitationResponse "
+        "PromptRequest PromptResponse ReadTextFileRequest ReadTextFileResponse "
+        "ReleaseTerminalRequest ReleaseTerminalResponse RequestPermissionRequest "
+        "RequestPermissionResponse SessionNotification SetSessionConfigOptionResponse "
+        "SetSessionConfigOptionSelectRequest SetSessionModeRequest SetSessionModeResponse "
+        "TerminalOutputRequest TerminalOutputResponse WaitForTerminalExitRequest "
+        "WaitForTerminalExitResponse WriteTextFileRequest WriteTextFileResponse "
+    ),
+    "acp.stdio": "spawn_agent_process spawn_client_process stdio_streams",
+}
+"""Where each public name is defined."""
+
+_HOMES = {name: module for module, names in _MODULES.items() for name in names.split()}
+
+_SUBMODULES = frozenset(
+    {
+        "agent",
+        "client",
+        "core",
+        "exceptions",
+        "helpers",
+        "interfaces",
+        "meta",
+        "schema",
+        "stdio",
+        "transports",
+        "v1",
+        "v2",
+    }
+)
+"""Modules that are attributes of the package without having been imported."""
+
+_DEPRECATED = {
+    "AgentSideConnection": "acp.agent.connection",
+    "ClientSideConnection": "acp.client.connection",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _SUBMODULES:
+        return importlib.import_module(f"acp.{name}")
+    if name == "__version__":
+        value: Any = importlib.import_module("acp._core").__version__
+    elif name in _HOMES:
+        value = getattr(importlib.import_module(_HOMES[name]), name)
+    elif name in _DEPRECATED:
+        message = f"acp.{name} is deprecated: import it from {_DEPRECATED[name]}"
+        warnings.warn(message, DeprecationWarning, stacklevel=2)
+        return getattr(importlib.import_module(_DEPRECATED[name]), name)
+    else:
+        message = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(message)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, *_SUBMODULES})

@@ -1,0 +1,333 @@
+//! One connection for Python.
+//!
+//! Owns the turning of events into Python objects and of Python objects into params, results and errors; the protocol
+//! state is the core's.
+
+use acp_core::connection::Connection as Core;
+use acp_core::event::{Event, Outcome, Reason};
+use acp_core::id::Token;
+use acp_core::json::Str;
+use acp_core::options::{BatchPolicy, Options, Role};
+use acp_core::schema::encode::Position;
+use acp_core::schema::table::{Method, Side, Type};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple};
+
+use crate::error::LocalProtocolError;
+use crate::events::{
+    self, Answer, Body, FrameRejected, Methods, NotificationReceived, RequestCancelled, RequestReceived, ResponseReceived,
+};
+use crate::functions;
+use crate::model::Model;
+use crate::{cache, classes, text};
+
+/// All protocol state of one connection.
+#[pyclass(module = "acp._core")]
+pub struct Connection {
+    core: Core,
+    ours: Methods,
+    theirs: Methods,
+    version: u16,
+    lax: bool,
+}
+
+/// The data of an error: None when there is no such member, which Python's None is not.
+struct Data<'py>(Option<Bound<'py, PyAny>>);
+
+impl<'a, 'py> FromPyObject<'a, 'py> for Data<'py> {
+    type Error = std::convert::Infallible;
+
+    fn extract(data: Borrowed<'a, 'py, PyAny>) -> Result<Self, Self::Error> {
+        Ok(Self(Some(data.to_owned())))
+    }
+}
+
+fn word(py: Python<'_>, literal: Str<'_>) -> PyResult<Py<PyString>> {
+    let word = if literal.escaped { text::from_literal(py, literal)? } else { cache::string(py, literal.raw) };
+    Ok(word.unbind())
+}
+
+fn lane(py: Python<'_>, lane: Option<Str<'_>>) -> PyResult<Py<PyAny>> {
+    Ok(match lane {
+        Some(lane) => word(py, lane)?.into_any(),
+        None => py.None(),
+    })
+}
+
+/// What a message's params or result have to be, and where they stand.
+fn position(ty: &Type) -> Position {
+    match ty {
+        Type::Union(union) => Position::In(union),
+        Type::Any => Position::Free,
+        _ => Position::Bare,
+    }
+}
+
+fn write_as(ty: Option<Type>, value: &Bound<'_, PyAny>, out: &mut Vec<u8>) -> PyResult<()> {
+    let ty = ty.unwrap_or(Type::Any);
+    functions::write(&ty, value, position(&ty), out)
+}
+
+/// Appends params; false when there are none.
+fn write_params(method: Option<&Method>, params: &Bound<'_, PyAny>, out: &mut Vec<u8>) -> PyResult<bool> {
+    if params.is_none() {
+        return Ok(false);
+    }
+    let structured = params.is_instance_of::<Model>()
+        || params.is_instance_of::<PyDict>()
+        || params.is_instance_of::<PyList>()
+        || params.is_instance_of::<PyTuple>();
+    if !structured {
+        return Err(LocalProtocolError::new_err("JSON-RPC params must be an object or array"));
+    }
+    write_as(method.map(|method| method.params), params, out)?;
+    Ok(true)
+}
+
+impl Connection {
+    fn collect(
+        &mut self,
+        py: Python<'_>,
+        feed: impl FnOnce(&mut Core, &mut dyn FnMut(Event<'_>)),
+    ) -> PyResult<Py<PyList>> {
+        let list = PyList::empty(py);
+        let mut failure = None;
+        let Self { core, ours, theirs, version, lax } = self;
+        let mut sink = |event: Event<'_>| {
+            let made = make(py, event, ours, theirs, *version, *lax);
+            if let Err(error) = made.and_then(|event| list.append(event)) {
+                failure.get_or_insert(error);
+            }
+        };
+        feed(core, &mut sink);
+        match failure {
+            Some(error) => Err(error),
+            None => Ok(list.unbind()),
+        }
+    }
+}
+
+fn make<'py>(
+    py: Python<'py>,
+    event: Event<'_>,
+    ours: &mut Methods,
+    theirs: &mut Methods,
+    version: u16,
+    lax: bool,
+) -> PyResult<Bound<'py, PyAny>> {
+    let body = |text: Option<&str>, method| Body { text: text.map(Box::from), method, version, lax };
+    Ok(match event {
+        Event::Notification { token, method, params, lane: key, peer, size } => {
+            let known = ours.find(false, method.raw);
+            let event = NotificationReceived {
+                token: token.map(Token::get),
+                method: word(py, method)?,
+                lane: lane(py, key)?,
+                size,
+                peer,
+                body: body(params, known),
+            };
+            Bound::new(py, event)?.into_any()
+        }
+        Event::Request { token, id, method, params, lane: key, peer, size } => {
+            let known = ours.find(true, method.raw);
+            let event = RequestReceived {
+                token: token.get(),
+                id: events::id(py, id)?.unbind(),
+                method: word(py, method)?,
+                lane: lane(py, key)?,
+                size,
+                peer,
+                body: body(params, known),
+            };
+            Bound::new(py, event)?.into_any()
+        }
+        Event::Response { id, method, outcome, lane: key, size } => {
+            let known = theirs.find(true, method);
+            let (answer, text) = match outcome {
+                Outcome::Result(text) => (Answer::Result, Some(text)),
+                Outcome::Error { code, message, data, .. } => {
+                    let message = text::from_literal(py, message)?.unbind();
+                    (Answer::Error(code, message, data.map(Box::from)), None)
+                }
+                Outcome::Malformed => (Answer::Malformed, None),
+            };
+            let event = ResponseReceived {
+                id,
+                method: cache::string(py, method).unbind(),
+                lane: lane(py, key)?,
+                size,
+                answer,
+                body: body(text, known),
+            };
+            Bound::new(py, event)?.into_any()
+        }
+        Event::Cancelled { token, id } => {
+            let event = RequestCancelled { token: token.get(), id: events::id(py, id)?.unbind() };
+            Bound::new(py, event)?.into_any()
+        }
+        Event::Rejected { reason, answered, size } => {
+            Bound::new(py, FrameRejected { reason: reason.as_str(), answered, size })?.into_any()
+        }
+    })
+}
+
+#[pymethods]
+impl Connection {
+    #[new]
+    #[pyo3(signature = (role, *, version = 1, batches = "accept", require_initialize = false, lax = false, max_message_bytes = 64 << 20, max_batch_entries = 1024))]
+    fn new(
+        role: &str,
+        version: u16,
+        batches: &str,
+        require_initialize: bool,
+        lax: bool,
+        max_message_bytes: usize,
+        max_batch_entries: usize,
+    ) -> PyResult<Self> {
+        let (role, ours, theirs) = match role {
+            "agent" => (Role::Agent, Side::Agent, Side::Client),
+            "client" => (Role::Client, Side::Client, Side::Agent),
+            _ => return Err(PyValueError::new_err("role has to be 'agent' or 'client'")),
+        };
+        let batches = match batches {
+            "accept" => BatchPolicy::Accept,
+            "reject" => BatchPolicy::Reject,
+            _ => return Err(PyValueError::new_err("batches has to be 'accept' or 'reject'")),
+        };
+        classes::schema(version)?;
+        let options = Options {
+            version,
+            batches,
+            require_initialize,
+            lax,
+            max_message_bytes,
+            max_batch_entries,
+            ..Options::new(role)
+        };
+        Ok(Self {
+            core: Core::new(options),
+            ours: Methods::new(version, ours),
+            theirs: Methods::new(version, theirs),
+            version,
+            lax,
+        })
+    }
+
+    /// Takes a chunk of a byte stream of newline-separated frames.
+    fn receive(&mut self, py: Python<'_>, data: &[u8]) -> PyResult<Py<PyList>> {
+        self.collect(py, |core, mut sink| core.receive(data, &mut sink))
+    }
+
+    /// Takes one whole frame of a transport that keeps frames apart.
+    fn receive_frame(&mut self, py: Python<'_>, data: &[u8]) -> PyResult<Py<PyList>> {
+        self.collect(py, |core, mut sink| core.receive_frame(data, &mut sink))
+    }
+
+    /// Tells that no more input comes.
+    fn end_of_input(&mut self, py: Python<'_>) -> PyResult<Py<PyList>> {
+        self.collect(py, |core, mut sink| core.end_of_input(&mut sink))
+    }
+
+    /// Queues a request and returns its id.
+    #[pyo3(signature = (method, params = None))]
+    fn request(&mut self, py: Python<'_>, method: &str, params: Option<Bound<'_, PyAny>>) -> PyResult<i64> {
+        let params = params.unwrap_or_else(|| py.None().into_bound(py));
+        let known = self.theirs.find(true, method);
+        self.core.request(method, |out| write_params(known, &params, out))
+    }
+
+    /// Queues a notification.
+    #[pyo3(signature = (method, params = None))]
+    fn notify(&mut self, py: Python<'_>, method: &str, params: Option<Bound<'_, PyAny>>) -> PyResult<()> {
+        let params = params.unwrap_or_else(|| py.None().into_bound(py));
+        let known = self.theirs.find(false, method);
+        self.core.notify(method, |out| write_params(known, &params, out))
+    }
+
+    /// Queues `$/cancel_request` for a pending request of ours, once.
+    fn cancel(&mut self, request_id: i64) -> bool {
+        self.core.cancel(request_id)
+    }
+
+    /// Gives up a pending request.
+    fn forget(&mut self, request_id: i64) -> bool {
+        self.core.forget(request_id)
+    }
+
+    /// Queues the answer of a request.
+    fn respond(&mut self, token: u64, result: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let token = Token::new(token);
+        let known = self.core.method_of(token).and_then(|method| self.ours.find(true, method));
+        self.core.respond(token, |out| write_as(known.map(|method| method.result), result, out))
+    }
+
+    /// Queues an error answer.
+    #[pyo3(signature = (token, code, message, data = Data(None)))]
+    fn respond_error(&mut self, token: u64, code: i32, message: &str, data: Data<'_>) -> PyResult<bool> {
+        let mut text = Vec::new();
+        if let Data(Some(data)) = &data {
+            functions::write(&Type::Any, data, Position::Free, &mut text)?;
+        }
+        let text = std::str::from_utf8(&text).map_err(|_| PyValueError::new_err("the data cannot be written"))?;
+        let text = (!text.is_empty()).then_some(text);
+        Ok(self.core.respond_error(Token::new(token), code, message, text))
+    }
+
+    /// Tells that the handler of a batched notification is done.
+    fn handled(&mut self, token: u64) {
+        self.core.handled(Token::new(token));
+    }
+
+    /// Whether a received request may be served now; one that came too early is refused, and counts as answered.
+    fn admit(&mut self, token: u64) -> bool {
+        self.core.admit(Token::new(token))
+    }
+
+    /// The queued bytes.
+    fn take_output<'py>(&mut self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        let output = PyBytes::new(py, self.core.output());
+        self.core.clear_output();
+        output
+    }
+
+    #[getter]
+    fn output_size(&self) -> usize {
+        self.core.output_len()
+    }
+
+    #[getter]
+    fn pending(&self) -> Vec<(i64, String)> {
+        self.core.pending().map(|(id, method)| (id, method.to_owned())).collect()
+    }
+
+    #[getter]
+    fn in_flight(&self) -> usize {
+        self.core.in_flight()
+    }
+
+    #[getter]
+    fn initialized(&self) -> bool {
+        self.core.initialized()
+    }
+
+    /// What was seen so far, in numbers.
+    fn counters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let counters = self.core.counters();
+        let dict = PyDict::new(py);
+        dict.set_item("frames", counters.frames)?;
+        dict.set_item("requests", counters.requests)?;
+        dict.set_item("notifications", counters.notifications)?;
+        dict.set_item("responses", counters.responses)?;
+        dict.set_item("malformed_responses", counters.malformed_responses)?;
+        dict.set_item("swallowed_responses", counters.swallowed_responses)?;
+        dict.set_item("lost_notifications", counters.lost_notifications)?;
+        dict.set_item("idle_cancellations", counters.idle_cancellations)?;
+        dict.set_item("refused", counters.refused)?;
+        for reason in Reason::ALL {
+            dict.set_item(format!("rejected_{}", reason.as_str()), counters.rejected(reason))?;
+        }
+        Ok(dict)
+    }
+}

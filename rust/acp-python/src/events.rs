@@ -1,0 +1,230 @@
+//! Events as Python objects.
+//!
+//! Owns the copies of what an event borrows, and decoding on demand: params and results stay JSON text until somebody
+//! asks for them.
+
+use acp_core::event::Peer;
+use acp_core::id::Id;
+use acp_core::schema::decode::Options;
+use acp_core::schema::table::{Method, Side, Type};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyString};
+
+use crate::{classes, functions, plain, text};
+
+/// JSON text of params or of a result, and what it has to be.
+pub struct Body {
+    /// The text, checked; None when there is none.
+    pub text: Option<Box<str>>,
+    /// The method; None for one that the schema does not know.
+    pub method: Option<&'static Method>,
+    /// Protocol version.
+    pub version: u16,
+    /// The compatibility profile.
+    pub lax: bool,
+}
+
+impl Body {
+    fn decode<'py>(&self, py: Python<'py>, title: &str, ty: impl Fn(&Method) -> Type) -> PyResult<Bound<'py, PyAny>> {
+        match (self.method, self.text.as_deref()) {
+            (Some(method), text) => {
+                let options = Options { lax: self.lax, keep_unknown: false };
+                // Absent params and results read as null.
+                functions::decode_checked(py, self.version, title, &ty(method), text.unwrap_or("null"), options)
+            }
+            (None, Some(text)) => plain::loads(py, text),
+            (None, None) => Ok(py.None().into_bound(py)),
+        }
+    }
+
+    fn raw<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
+        self.text.as_deref().map(|text| PyBytes::new(py, text.as_bytes()))
+    }
+}
+
+fn peer_name(peer: Peer) -> &'static str {
+    match peer {
+        Peer::Counterpart => "counterpart",
+        Peer::Successor => "successor",
+    }
+}
+
+/// A request id as Python has it.
+pub fn id<'py>(py: Python<'py>, id: &Id) -> PyResult<Bound<'py, PyAny>> {
+    Ok(match id {
+        Id::Null => py.None().into_bound(py),
+        Id::Int(number) => number.into_pyobject(py)?.into_any(),
+        Id::Str(string) => text::from_text(py, string)?.into_any(),
+    })
+}
+
+/// A request of the peer.
+#[pyclass(frozen, module = "acp._core")]
+pub struct RequestReceived {
+    #[pyo3(get)]
+    pub token: u64,
+    #[pyo3(get)]
+    pub id: Py<PyAny>,
+    #[pyo3(get)]
+    pub method: Py<PyString>,
+    #[pyo3(get)]
+    pub lane: Py<PyAny>,
+    #[pyo3(get)]
+    pub size: usize,
+    pub peer: Peer,
+    pub body: Body,
+}
+
+#[pymethods]
+impl RequestReceived {
+    #[getter]
+    fn peer(&self) -> &'static str {
+        peer_name(self.peer)
+    }
+
+    /// The params as the method's type.
+    fn params<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.body.decode(py, "params", |method| method.params)
+    }
+
+    /// The JSON text of the params as received.
+    fn raw_params<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
+        self.body.raw(py)
+    }
+}
+
+/// A notification of the peer.
+#[pyclass(frozen, freelist = 256, module = "acp._core")]
+pub struct NotificationReceived {
+    #[pyo3(get)]
+    pub token: Option<u64>,
+    #[pyo3(get)]
+    pub method: Py<PyString>,
+    #[pyo3(get)]
+    pub lane: Py<PyAny>,
+    #[pyo3(get)]
+    pub size: usize,
+    pub peer: Peer,
+    pub body: Body,
+}
+
+#[pymethods]
+impl NotificationReceived {
+    #[getter]
+    fn peer(&self) -> &'static str {
+        peer_name(self.peer)
+    }
+
+    /// The params as the method's type.
+    fn params<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.body.decode(py, "params", |method| method.params)
+    }
+
+    /// The JSON text of the params as received.
+    fn raw_params<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
+        self.body.raw(py)
+    }
+}
+
+/// What a peer answered, without the borrow.
+pub enum Answer {
+    /// Success.
+    Result,
+    /// An error: code, message, JSON text of the data.
+    Error(i32, Py<PyString>, Option<Box<str>>),
+    /// Something unreadable.
+    Malformed,
+}
+
+/// The answer to a request of ours.
+#[pyclass(frozen, module = "acp._core")]
+pub struct ResponseReceived {
+    #[pyo3(get)]
+    pub id: i64,
+    #[pyo3(get)]
+    pub method: Py<PyString>,
+    #[pyo3(get)]
+    pub lane: Py<PyAny>,
+    #[pyo3(get)]
+    pub size: usize,
+    pub answer: Answer,
+    pub body: Body,
+}
+
+#[pymethods]
+impl ResponseReceived {
+    #[getter]
+    fn outcome(&self) -> &'static str {
+        match self.answer {
+            Answer::Result => "result",
+            Answer::Error(..) => "error",
+            Answer::Malformed => "malformed",
+        }
+    }
+
+    /// The result as the method's type.
+    fn result<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        match self.answer {
+            Answer::Result => self.body.decode(py, "result", |method| method.result),
+            _ => Err(PyValueError::new_err("the response has no result; its outcome tells")),
+        }
+    }
+
+    /// The JSON text of the result as received.
+    fn raw_result<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
+        self.body.raw(py)
+    }
+
+    /// Code, message and data of an error.
+    fn error<'py>(&self, py: Python<'py>) -> PyResult<(i32, Py<PyString>, Bound<'py, PyAny>)> {
+        let Answer::Error(code, message, data) = &self.answer else {
+            return Err(PyValueError::new_err("the response is no error; its outcome tells"));
+        };
+        let data = match data {
+            Some(data) => plain::loads(py, data)?,
+            None => py.None().into_bound(py),
+        };
+        Ok((*code, message.clone_ref(py), data))
+    }
+}
+
+/// The peer cancelled a request that is not answered yet.
+#[pyclass(frozen, get_all, module = "acp._core")]
+pub struct RequestCancelled {
+    pub token: u64,
+    pub id: Py<PyAny>,
+}
+
+/// A frame, or an entry of a batch, that is no message.
+#[pyclass(frozen, get_all, module = "acp._core")]
+pub struct FrameRejected {
+    pub reason: &'static str,
+    pub answered: bool,
+    pub size: usize,
+}
+
+/// The methods that one side of a connection handles, with the one that was asked for last.
+pub struct Methods {
+    version: u16,
+    side: Side,
+    last: Option<&'static Method>,
+}
+
+impl Methods {
+    /// The methods of a side.
+    pub fn new(version: u16, side: Side) -> Self {
+        Self { version, side, last: None }
+    }
+
+    /// The method of a name.
+    pub fn find(&mut self, request: bool, name: &str) -> Option<&'static Method> {
+        if let Some(last) = self.last.filter(|last| last.request == request && last.name == name) {
+            return Some(last);
+        }
+        let schema = classes::schema(self.version).ok()?;
+        let found = schema.method(self.side, request, name).or_else(|| schema.method(Side::Protocol, request, name))?;
+        self.last = Some(found);
+        Some(found)
+    }
+}
