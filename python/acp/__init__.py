@@ -1,7 +1,7 @@
 """Agent Client Protocol: agents and the programs that drive them.
 
-Owns the names that users import from `acp`. Each is fetched from its module when it is first used, so that importing
-this package loads neither asyncio nor the schema, nor any optional dependency.
+Owns the names that users import from `acp`. Each is fetched from its module when it is first used,
+so that importing this package loads neither asyncio nor the schema, nor any optional dependency.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from acp._core import (
         UNSET,
     )
+    from acp._core import __version__ as __version__
     from acp._limits import (
         Limits,
     )

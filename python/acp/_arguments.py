@@ -11,5 +11,5 @@ __all__ = ("given",)
 
 
 def given(**members: Any) -> dict[str, Any]:
-    """The members that are not None: an argument left out is no member of a message, and no null."""
+    """The members that are not None: what was left out is no member of a message, and no null."""
     return {name: value for name, value in members.items() if value is not None}

@@ -1,16 +1,20 @@
 """Received messages that no handler has been started for.
 
-Owns their count, the marks above which reading pauses, and the reader's wait. It knows neither lanes nor handlers.
+Owns their count, the marks above which reading pauses, and the reader's wait. It knows neither
+lanes nor handlers.
 """
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from acp._limits import Limits
 from acp._runtime import Slot, fill, slot
+
+if TYPE_CHECKING:
+    from collections import deque
+    from collections.abc import Callable
+
+    from acp._limits import Limits
 
 __all__ = ("Backlog",)
 
@@ -60,8 +64,9 @@ class Backlog:
     async def room(self) -> None:
         """Returns when reading may go on.
 
-        Above the marks that is also when a request of ours is unanswered: what the handlers wait for may be its
-        answer, and only reading brings it. Raises OverflowError above the hard marks.
+        Above the marks that is also when a request of ours is unanswered: what the handlers wait
+        for may be its answer, and only reading brings it. Raises OverflowError above the hard
+        marks.
         """
         limits = self._limits
         while (

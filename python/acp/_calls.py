@@ -1,6 +1,7 @@
 """Requests of ours that wait for their answers.
 
-Owns, per request id, who waits. It knows no method and does not decide when an answer is handed over.
+Owns, per request id, who waits. It knows no method and does not decide when an answer is handed
+over.
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ class Calls:
 
 
 def outcome(answer: Any) -> Any:
-    """The result of a call, from what its slot was filled with; raises what the answer stands for."""
+    """The result of a call, from what its slot was filled with; raises what that stands for."""
     if isinstance(answer, ConnectionClosed):
         # Each caller raises an exception of its own: a traceback belongs to one task.
         raise ConnectionClosed(

@@ -1,27 +1,29 @@
 """One connection: protocol state, transport, handlers and callers, from opening to close.
 
-Owns the life of a connection and what can be sent on it. It knows no type of the schema and no method; the two
-connection classes of the public surface are thin layers on it.
+Owns the life of a connection and what can be sent on it. It knows no type of the schema and no
+method; the two connection classes of the public surface are thin layers on it.
 """
 
 from __future__ import annotations
 
 import logging
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from anyio import CancelScope, Event, create_task_group, move_on_after
 
 from acp import _core
 from acp._calls import Call, Calls, outcome
 from acp._dispatcher import Dispatcher
-from acp._options import ConnectionOptions
 from acp._outbox import Outbox
 from acp._router import HELD_RESPONSES, Router
 from acp._serving import Serving
 from acp._stepping import current_run
-from acp._transports.base import Transport
 from acp._workers import Workers
-from acp.exceptions import ConnectionClosed
+
+if TYPE_CHECKING:
+    from acp._options import ConnectionOptions
+    from acp._transports.base import Transport
+    from acp.exceptions import ConnectionClosed
 
 __all__ = ("Connection",)
 
@@ -31,7 +33,8 @@ _log = logging.getLogger("acp")
 class Connection:
     """A connection over one transport, with the handlers of one user object.
 
-    `run()` does the work and is awaited by one task; everything else may be called from any task of the same loop.
+    `run()` does the work and is awaited by one task; everything else may be called from any task of
+    the same loop.
     """
 
     def __init__(
@@ -81,8 +84,9 @@ class Connection:
     async def request(self, method: str, params: Any = None) -> Any:
         """Sends a request and returns its result.
 
-        Raises RequestError when the peer answers with an error, ConnectionClosed when no answer can come,
-        ValidationError when params or result do not fit their type. Cancelling it tells the peer.
+        Raises RequestError when the peer answers with an error, ConnectionClosed when no answer can
+        come, ValidationError when params or result do not fit their type. Cancelling it tells the
+        peer.
         """
         self._check_open()
         request_id = self._core.request(method, params)
@@ -105,7 +109,10 @@ class Connection:
         return outcome(answer)
 
     def post(self, method: str, params: Any = None) -> bool:
-        """Queues a notification. True when the sender has to await `pause()` before the next one."""
+        """Queues a notification.
+
+        True when the sender has to await `pause()` before the next one.
+        """
         if self._output_ended or self._outbox.broken:
             raise self._closed_error()
         self._core.notify(method, params)
@@ -130,8 +137,8 @@ class Connection:
     async def run(self) -> None:
         """Serves the connection until its input ends or it is closed, and gives everything back.
 
-        Raises RuntimeError when it is run a second time; errors of the transport end the connection and are the cause
-        of the `ConnectionClosed` that callers get.
+        Raises RuntimeError when it is run a second time; errors of the transport end the connection
+        and are the cause of the `ConnectionClosed` that callers get.
         """
         if self._started:
             message = "The connection runs already"

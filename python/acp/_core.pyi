@@ -1,40 +1,54 @@
 """The Rust core: protocol state of one connection, and the typed objects of the schema.
 
-Nothing here does I/O, reads a clock, starts a thread or logs. Bytes go in, events come out, bytes to send are taken.
+Nothing here does I/O, reads a clock, starts a thread or logs. Bytes go in, events come out, bytes
+to send are taken.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Final, Literal, final
 
-from typing_extensions import Self
+from typing_extensions import Self, disjoint_base
 
 __version__: Final[str]
 SCHEMA_HASH: Final[str]
-"""Digest of the facts in `schema/` that the tables were generated from; the generated Python modules carry the same one."""
+"""Digest of the facts in `schema/` that the tables come from; the Python modules carry it too."""
 
 @final
 class UnsetType:
-    """Type of `UNSET`, the value of a three-state field that is absent (neither null nor a value)."""
+    """Type of `UNSET`: what a three-state field is that is absent (neither null nor a value)."""
 
     def __bool__(self) -> Literal[False]: ...
+    def __copy__(self) -> Self: ...
+    def __deepcopy__(self, _memo: object = None, /) -> Self: ...
 
 UNSET: Final[UnsetType]
 
+@disjoint_base
 class ValidationError(ValueError):
     """A value does not fit its type. `str()` names places and rules, never the value."""
 
+    def __new__(cls, *_args: object) -> Self: ...
+    @property
+    def title(self) -> str:
+        """The name of the type that was expected."""
+    def error_count(self) -> int:
+        """The number of faults."""
     def errors(self) -> list[dict[str, Any]]:
-        """One dict per fault: `loc` (tuple of member names and indices, map keys as `*`), `type`, `message`."""
+        """One dict per fault: `loc`, `type`, `message`.
+
+        `loc` is a tuple of member names and indices; keys of maps stand as `*`.
+        """
 
 class LocalProtocolError(RuntimeError):
     """This side used the connection in a way that the protocol does not allow; nothing was sent."""
 
+@disjoint_base
 class Model:
     """Base of every schema object: members are slots that the decoder fills directly."""
 
     def __init__(self, /, **members: Any) -> None: ...
     def __eq__(self, other: object, /) -> bool: ...
-    __hash__: ClassVar[None]  # type: ignore[assignment]  # pyright: ignore[reportIncompatibleMethodOverride]
+    __hash__: ClassVar[None]  # pyright: ignore[reportIncompatibleMethodOverride]
     def __iter__(self) -> Iterator[tuple[str, Any]]: ...
     def __copy__(self) -> Self: ...
     def __deepcopy__(self, memo: dict[int, Any] | None = None, /) -> Self: ...
@@ -48,7 +62,9 @@ class Model:
     def model_validate_json(cls, json_data: str | bytes | bytearray, **options: Any) -> Self: ...
     @classmethod
     def model_construct(cls, _fields_set: set[str] | None = None, **values: Any) -> Self: ...
-    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self: ...
+    def model_copy(
+        self, *, update: Mapping[str, Any] | None = None, deep: bool = False
+    ) -> Self: ...
     def model_dump(
         self,
         *,
@@ -77,7 +93,8 @@ class Model:
 def register(version: int, schema_hash: str, classes: Sequence[type[Model]]) -> None:
     """Makes `classes` the objects of protocol `version`, in the order of the version's records.
 
-    Checks each slot (object member, writable, inside the instance) and that `schema_hash` is the core's own.
+    Checks each slot (object member, writable, inside the instance) and that `schema_hash` is the
+    core's own.
     Raises ImportError when the generated modules and the extension were built from different facts.
     """
 
@@ -85,7 +102,10 @@ def decode(version: int, type_name: str, data: bytes | str, *, lax: bool = False
     """Decodes JSON text as the schema type `type_name`. Raises ValidationError."""
 
 def encode(value: Any, *, version: int = 1, type_name: str | None = None) -> bytes:
-    """The compact JSON text of a schema object or of plain JSON data; with `type_name`, as a value of that type."""
+    """The compact JSON text of a schema object or of plain JSON data.
+
+    With `type_name`, as a value of that type.
+    """
 
 @final
 class RequestReceived:
@@ -100,7 +120,10 @@ class RequestReceived:
     size: int
     """Bytes of the frame's part."""
     def params(self) -> Any:
-        """The params as the method's type; plain JSON data for a method that the schema does not know. Raises ValidationError."""
+        """The params as the method's type. Raises ValidationError.
+
+        Plain JSON data for a method that the schema does not know.
+        """
     def raw_params(self) -> bytes | None:
         """The JSON text of the params as received; None when absent."""
 
@@ -128,7 +151,7 @@ class ResponseReceived:
     """`result.sessionId`, or None."""
     size: int
     def result(self) -> Any:
-        """The result as the method's type. Raises ValidationError; only for the outcome `result`."""
+        """The result as the method's type, for the outcome `result`. Raises ValidationError."""
     def raw_result(self) -> bytes | None: ...
     def error(self) -> tuple[int, str, Any]:
         """Code, message and data (None when absent); only for the outcome `error`."""
@@ -155,8 +178,8 @@ Event = RequestReceived | NotificationReceived | ResponseReceived | RequestCance
 class Connection:
     """All protocol state of one connection."""
 
-    def __init__(
-        self,
+    def __new__(
+        cls,
         role: Literal["agent", "client"],
         *,
         version: int = 1,
@@ -165,7 +188,7 @@ class Connection:
         lax: bool = False,
         max_message_bytes: int = 67108864,
         max_batch_entries: int = 1024,
-    ) -> None: ...
+    ) -> Self: ...
     def receive(self, data: bytes) -> list[Event]:
         """Takes a chunk of a byte stream of newline-separated frames."""
     def receive_frame(self, data: bytes) -> list[Event]:
@@ -173,14 +196,23 @@ class Connection:
     def end_of_input(self) -> list[Event]:
         """Tells that no more input comes; a last line without a newline is handled."""
     def request(self, method: str, params: Any = None) -> int:
-        """Queues a request and returns its id. `params`: a schema object, plain JSON data (object or array), or None."""
+        """Queues a request and returns its id.
+
+        `params`: a schema object, plain JSON data (object or array), or None.
+        """
     def notify(self, method: str, params: Any = None) -> None: ...
     def cancel(self, request_id: int) -> bool:
-        """Queues `$/cancel_request` for a pending request of ours, once. False when it is not pending or was cancelled before."""
+        """Queues `$/cancel_request` for a pending request of ours, once.
+
+        False when it is not pending or was cancelled before.
+        """
     def forget(self, request_id: int) -> bool:
         """Gives up a pending request: its answer will be swallowed."""
     def respond(self, token: int, result: Any) -> bool:
-        """Queues the answer of a request. False when it was answered before. Raises when `result` cannot be written; the request stays open."""
+        """Queues the answer of a request. False when it was answered before.
+
+        Raises when `result` cannot be written; the request stays open.
+        """
     def respond_error(self, token: int, code: int, message: str, data: Any = ...) -> bool:
         """Queues an error answer. `data` left out: no such member."""
     def handled(self, token: int) -> None:
@@ -188,8 +220,9 @@ class Connection:
     def admit(self, token: int) -> bool:
         """Whether a received request may be served now.
 
-        With `require_initialize`, one that came while `initialize` was unanswered counts only once that has
-        succeeded: asked earlier, or after it failed, this refuses the request, which is answered by that.
+        With `require_initialize`, one that came while `initialize` was unanswered counts only once
+        that has succeeded: asked earlier, or after it failed, this refuses the request, which is
+        answered by that.
         """
     def take_output(self) -> bytes:
         """The queued bytes: whole frames, each ending in a newline."""
@@ -204,4 +237,7 @@ class Connection:
     @property
     def initialized(self) -> bool: ...
     def counters(self) -> dict[str, int]:
-        """What was seen so far, in numbers: messages by kind, rejected frames by reason, answers that nobody awaits."""
+        """What was seen so far, in numbers.
+
+        Messages by kind, rejected frames by reason, answers that nobody awaits.
+        """

@@ -1,10 +1,12 @@
 """From received events to handlers: the only pump of a connection.
 
-Owns the order in which handlers take their first step, and who goes on reading when a handler suspends. It knows no
-method by name (the router does), counts nothing that waits (the backlog does) and answers nothing (`acp._serving` does).
+Owns the order in which handlers take their first step, and who goes on reading when a handler
+suspends. It knows no method by name (the router does), counts nothing that waits (the backlog does)
+and answers nothing (`acp._serving` does).
 
-A handler's first step is taken right here, without a task. A handler that suspends is driven to its end by the task
-that made the step, and another task of the pool takes over what that one was doing: reading, or running on a lane.
+A handler's first step is taken right here, without a task. A handler that suspends is driven to its
+end by the task that made the step, and another task of the pool takes over what that one was doing:
+reading, or running on a lane.
 """
 
 from __future__ import annotations
@@ -12,10 +14,9 @@ from __future__ import annotations
 import logging
 import math
 from collections import deque
-from collections.abc import Callable, Iterator
 from contextvars import copy_context
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from anyio import (
     BrokenResourceError,
@@ -24,7 +25,6 @@ from anyio import (
     get_cancelled_exc_class,
 )
 
-from acp import _core
 from acp._backlog import Backlog
 from acp._calls import Calls, HeldResponse
 from acp._core import (
@@ -34,14 +34,19 @@ from acp._core import (
     RequestReceived,
     ResponseReceived,
 )
-from acp._lanes import HandlerRun, Lane
-from acp._limits import Limits
-from acp._router import Route, Router
-from acp._runtime import Slot, absorb_cancellation, fill, later, slot, turn
-from acp._serving import Serving
+from acp._lanes import HandlerRun, Lane, Lanes
+from acp._runtime import Slot, absorb_cancellation, fill, slot, turn
 from acp._stepping import Suspended, as_coroutine, first_step
-from acp._transports.base import Transport
-from acp._workers import Worker, Workers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from acp import _core
+    from acp._limits import Limits
+    from acp._router import Route, Router
+    from acp._serving import Serving
+    from acp._transports.base import Transport
+    from acp._workers import Worker, Workers
 
 __all__ = ("Dispatcher",)
 
@@ -78,7 +83,6 @@ class Dispatcher:
         self._input_ended = False
         self._stopped = False
         self._reader: Worker | None = None
-        self._lanes: dict[str | None, Lane] = {}
         self._unstarted: deque[RequestReceived] = deque()
         self._gate: deque[Any] | None = None
         self._discarded: set[int] = set()
@@ -88,6 +92,11 @@ class Dispatcher:
         self._rejected = 0
         self._backlog = Backlog(
             limits, lambda: self._following - len(serving), lambda: len(calls) > 0
+        )
+        self._lanes = Lanes(
+            self._backlog,
+            limits.lane_patience,
+            lambda lane: workers.assign(lambda worker: self._run_queue(worker, lane.released)),
         )
         self._on: dict[type[_core.Event], Callable[[Any], HandlerRun | None]] = {
             NotificationReceived: self._on_notification,
@@ -100,7 +109,9 @@ class Dispatcher:
     # Reading.
 
     async def pump(self, worker: Worker) -> None:
-        """Reads and dispatches until the input ends, or a handler suspends and another task goes on."""
+        """Reads and dispatches until the input ends, or a handler suspends and another task goes
+        on.
+        """
         self._reader = worker
         limits = self._limits
         while self._reading:
@@ -134,11 +145,13 @@ class Dispatcher:
             self._events = iter(self._core.receive(data) if data else self._core.end_of_input())
 
     def stop(self) -> None:
-        """Starts no further handler. Answers that are here are handed over, what else waits is dropped."""
+        """Starts no further handler.
+
+        Answers that are here are handed over, what else waits is dropped.
+        """
         self.stop_reading()
         self._stopped = True
-        for lane in self._lanes.values():
-            self._release(lane)
+        self._lanes.release_all()
 
     def stop_reading(self) -> None:
         """Takes no further message."""
@@ -153,11 +166,13 @@ class Dispatcher:
             await self._idle
 
     def call_started(self, run: HandlerRun | None) -> None:
-        """A request of ours, or a send that blocks, waits from now on; `run` is the handler it is made in."""
+        """A request of ours, or a send that blocks, waits from now on; `run` is the handler it is
+        made in.
+        """
         if run is not None and run.owner is self:
             run.calls += 1
             if run.lane is not None:
-                self._release(run.lane)
+                self._lanes.release(run.lane)
         self._moved()
 
     def call_ended(self, run: HandlerRun | None) -> None:
@@ -166,7 +181,10 @@ class Dispatcher:
             run.calls -= 1
 
     def closes_in(self, run: HandlerRun | None) -> bool:
-        """The connection is closed by code of the handler `run`. False when that is no handler of this connection."""
+        """The connection is closed by code of the handler `run`.
+
+        False when that is no handler of this connection.
+        """
         if run is None or run.owner is not self:
             return False
         if not run.closing:
@@ -182,10 +200,10 @@ class Dispatcher:
             return self._backlog.put(self._gate, event)
         lane = self._lanes.get(event.lane)
         if lane is not None:
-            return self._wait_in_lane(lane, event)
+            return self._lanes.wait(lane, event)
         run = self._start_notification(event)
         if run is not None:
-            run.lane = self._lanes[event.lane] = Lane(event.lane, run)
+            self._lanes.open(run)
         return run
 
     def _on_request(self, event: RequestReceived) -> HandlerRun | None:
@@ -197,7 +215,7 @@ class Dispatcher:
             if lane.released:
                 return self._backlog.put(lane.released, event)
             if not lane.yields:
-                return self._wait_in_lane(lane, event)
+                return self._lanes.wait(lane, event)
         if self._unstarted or len(self._serving) >= self._limits.running_handlers:
             return self._backlog.put(self._unstarted, event)
         return self._start_request(event, route)
@@ -210,7 +228,7 @@ class Dispatcher:
         if lane is None or lane.yields:
             fill(call.slot, event)
             return None
-        return self._wait_in_lane(lane, HeldResponse(call, event, event.size))
+        return self._lanes.wait(lane, HeldResponse(call, event, event.size))
 
     def _on_request_cancelled(self, event: RequestCancelled) -> HandlerRun | None:
         if not self._serving.cancel(event.token):
@@ -268,7 +286,10 @@ class Dispatcher:
         return run
 
     def _step(self, run: HandlerRun, body: Any) -> BaseException | None:
-        """Takes the first step of a handler. What it failed with; `run.suspended` is set when it did not end."""
+        """Takes the first step of a handler.
+
+        What it failed with; `run.suspended` is set when it did not end.
+        """
         context = copy_context()
         try:
             yielded = context.run(first_step, run, body)
@@ -282,37 +303,6 @@ class Dispatcher:
         run.suspended = Suspended(body, context, yielded)
         self._following += 1
         return None
-
-    # Waiting.
-
-    def _wait_in_lane(self, lane: Lane, item: Any) -> None:
-        self._backlog.put(lane.waiting, item)
-        patience = self._limits.lane_patience
-        if lane.end_patience is None and patience is not None:
-            lane.end_patience = later(patience, lambda: self._lose_patience(lane))
-
-    def _lose_patience(self, lane: Lane) -> None:
-        if lane.head is not None:
-            method = lane.head.event.method
-            _log.warning("A handler of %s keeps its session waiting; answers go past it", method)
-            lane.impatient = True
-            self._release(lane)
-
-    def _release(self, lane: Lane) -> None:
-        """Hands over the answers that wait in a lane, and has its requests start."""
-        kept: deque[Any] = deque()
-        assign = not lane.released
-        for item in lane.waiting:
-            if type(item) is HeldResponse:
-                self._backlog.took(item)
-                fill(item.call.slot, item.event)
-            elif type(item) is RequestReceived:
-                lane.released.append(item)
-            else:
-                kept.append(item)
-        lane.waiting = kept
-        if assign and lane.released:
-            self._workers.assign(lambda worker: self._run_queue(worker, lane.released))
 
     def _moved(self) -> None:
         self._backlog.moved()
@@ -355,9 +345,9 @@ class Dispatcher:
 
     async def _run_lane(self, worker: Worker, lane: Lane) -> None:
         """Goes on with a lane whose handler in front has ended."""
-        lane.take_head(None)
+        self._lanes.take_head(lane, None)
         steps = 0
-        while (queue := lane.released or lane.waiting) and not self._stopped:
+        while (queue := lane.next_queue) and not self._stopped:
             steps += 1
             if steps % self._limits.steps_per_turn == 0:
                 await turn()
@@ -373,14 +363,10 @@ class Dispatcher:
             else:
                 run = self._start_notification(item)
                 if run is not None:
-                    run.lane = lane
-                    lane.take_head(run)
-                    if run.calls:
-                        self._release(lane)
+                    self._lanes.take_head(lane, run)
                     await self._follow(worker, run)
-                    lane.take_head(None)
-        if self._lanes.get(lane.key) is lane:
-            del self._lanes[lane.key]
+                    self._lanes.take_head(lane, None)
+        self._lanes.close(lane)
         self._moved()
 
     async def _run_gate(self, worker: Worker) -> None:

@@ -1,7 +1,7 @@
 """Exception to wire error, in one function.
 
-Owns what a peer gets to see of an exception. It sends nothing and knows no handler; nothing else in the package maps
-exceptions to codes.
+Owns what a peer gets to see of an exception. It sends nothing and knows no handler; nothing else in
+the package maps exceptions to codes.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ def wire_error(
         exc: What ended the handling.
         method: The request's method.
         cancelled: Whether `exc` is a cancellation.
-        expose: Whether the text of an unexpected exception may be shown to the peer; otherwise only the name of its
-            type, because texts of exceptions carry values.
+        expose: Whether the text of an unexpected exception may be shown to the peer; otherwise only
+            the name of its type, because texts of exceptions carry values.
     """
     if cancelled:
         exc = RequestError.request_cancelled()

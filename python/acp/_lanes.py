@@ -1,23 +1,32 @@
 """The ordered stream of one session on one connection.
 
-Owns what waits behind a handler that has suspended, and when it need not wait. It starts no handler and knows no
-method.
+Owns what waits behind a handler that has suspended, and when it need not wait. It starts no handler
+and knows no method.
 """
 
 from __future__ import annotations
 
+import logging
 from collections import deque
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from anyio import CancelScope
+from acp._calls import HeldResponse
+from acp._core import RequestReceived
+from acp._runtime import fill, later
 
 if TYPE_CHECKING:
-    from acp._core import NotificationReceived, RequestReceived
+    from collections.abc import Callable
+
+    from anyio import CancelScope
+
+    from acp._backlog import Backlog
+    from acp._core import NotificationReceived
     from acp._router import Route
     from acp._stepping import Suspended
 
-__all__ = ("HandlerRun", "Lane")
+__all__ = ("HandlerRun", "Lane", "Lanes")
+
+_log = logging.getLogger("acp")
 
 
 class HandlerRun:
@@ -78,14 +87,85 @@ class Lane:
     def yields(self) -> bool:
         """Whether answers are handed over and requests start though the lane is kept.
 
-        So it is while the handler in front itself waits for the peer: what it waits for may depend on them.
+        So it is while the handler in front itself waits for the peer: what it waits for may depend
+        on them.
         """
         return self.impatient or (self.head is not None and self.head.calls > 0)
 
-    def take_head(self, head: HandlerRun | None) -> None:
+    @property
+    def next_queue(self) -> deque[Any]:
+        """Where the next item comes from once the handler in front has ended."""
+        return self.released or self.waiting
+
+
+class Lanes:
+    """The lanes that are kept on one connection."""
+
+    def __init__(
+        self, backlog: Backlog, patience: float | None, start: Callable[[Lane], None]
+    ) -> None:
+        self._backlog = backlog
+        self._patience = patience
+        self._start = start
+        """Has the released requests of a lane start, later."""
+        self._by_key: dict[str | None, Lane] = {}
+
+    def get(self, key: str | None) -> Lane | None:
+        """The lane, when a handler keeps it."""
+        return self._by_key.get(key)
+
+    def open(self, run: HandlerRun) -> None:
+        """The first step of `run` did not end: it keeps the lane of its message from now on."""
+        key = run.event.lane
+        run.lane = self._by_key[key] = Lane(key, run)
+
+    def close(self, lane: Lane) -> None:
+        """Nothing waits any more, and no handler keeps the lane."""
+        if self._by_key.get(lane.key) is lane:
+            del self._by_key[lane.key]
+
+    def take_head(self, lane: Lane, head: HandlerRun | None) -> None:
         """Another handler keeps the lane from now on, or, for a moment, none."""
-        self.head = head
-        self.impatient = False
-        if self.end_patience is not None:
-            self.end_patience()
-            self.end_patience = None
+        lane.head = head
+        lane.impatient = False
+        if lane.end_patience is not None:
+            lane.end_patience()
+            lane.end_patience = None
+        if head is not None:
+            head.lane = lane
+            if head.calls:
+                self.release(lane)
+
+    def wait(self, lane: Lane, item: Any) -> None:
+        """Adds a message to those that wait."""
+        self._backlog.put(lane.waiting, item)
+        if lane.end_patience is None and self._patience is not None:
+            lane.end_patience = later(self._patience, lambda: self._lose_patience(lane))
+
+    def release(self, lane: Lane) -> None:
+        """Hands over the answers that wait in a lane, and has its requests start."""
+        kept: deque[Any] = deque()
+        is_first = not lane.released
+        for item in lane.waiting:
+            if type(item) is HeldResponse:
+                self._backlog.took(item)
+                fill(item.call.slot, item.event)
+            elif type(item) is RequestReceived:
+                lane.released.append(item)
+            else:
+                kept.append(item)
+        lane.waiting = kept
+        if is_first and lane.released:
+            self._start(lane)
+
+    def release_all(self) -> None:
+        """Hands over every answer that waits."""
+        for lane in self._by_key.values():
+            self.release(lane)
+
+    def _lose_patience(self, lane: Lane) -> None:
+        if lane.head is not None:
+            method = lane.head.event.method
+            _log.warning("A handler of %s keeps its session waiting; answers go past it", method)
+            lane.impatient = True
+            self.release(lane)

@@ -12,7 +12,10 @@ __all__ = ("Limits",)
 
 @dataclass(frozen=True)
 class Limits:
-    """Bounds of one connection. Sizes are bytes, times are seconds; None as a time means without end."""
+    """Bounds of one connection.
+
+    Sizes are bytes, times are seconds; None as a time means without end.
+    """
 
     max_message_bytes: int = 64 * 1024 * 1024
     """Longest frame that is read."""
@@ -25,7 +28,9 @@ class Limits:
     waiting_bytes: int = 8 * 1024 * 1024
     """The same, as bytes of their frames."""
     waiting_messages_hard: int = 65_536
-    """Reading goes on up to here while a request of ours is unanswered; beyond, the connection ends."""
+    """Reading goes on up to here while a request of ours is unanswered; beyond, the connection
+    ends.
+    """
     waiting_bytes_hard: int = 64 * 1024 * 1024
     """The same, as bytes of their frames."""
     unsent_bytes: int = 1024 * 1024

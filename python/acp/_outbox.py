@@ -1,20 +1,23 @@
 """The write side of one connection.
 
-Owns when the core's output goes to the transport: once per turn of the loop, whatever was queued in it; and who waits
-when the other end takes nothing. It knows no message.
+Owns when the core's output goes to the transport: once per turn of the loop, whatever was queued in
+it; and who waits when the other end takes nothing. It knows no message.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from anyio import BrokenResourceError, ClosedResourceError, fail_after
 
-from acp._limits import Limits
 from acp._runtime import Slot, fill, slot, soon, turn
-from acp._transports.base import Transport
-from acp._workers import Duty, Worker
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from acp._limits import Limits
+    from acp._transports.base import Transport
+    from acp._workers import Duty, Worker
 
 __all__ = ("Outbox",)
 
@@ -78,7 +81,9 @@ class Outbox:
         """Schedules the message just queued, and tells whether its sender has to `pause()`."""
         self.schedule()
         self._sends += 1
-        return self._sends >= self._limits.sends_per_turn or self._core.output_size >= self._pause_at
+        return (
+            self._sends >= self._limits.sends_per_turn or self._core.output_size >= self._pause_at
+        )
 
     async def pause(self) -> None:
         """Lets other tasks run, and waits while more is unsent than the mark."""

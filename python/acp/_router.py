@@ -1,26 +1,36 @@
 """From a method to the handler that serves it.
 
-Owns the choice of a handler, the keywords it is called with, and what the protocol says about single methods: which
-keep their place in a session's stream, which have an own result for a cancellation. It starts no handler and sends
-nothing.
+Owns the choice of a handler, the keywords it is called with, and what the protocol says about
+single methods: which keep their place in a session's stream, which have an own result for a
+cancellation. It starts no handler and sends nothing.
 """
 
 from __future__ import annotations
 
-import functools
 import inspect
 import warnings
-from collections.abc import Callable, Mapping
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from acp import interfaces
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
 
 __all__ = ("HELD_RESPONSES", "Route", "Router")
 
 HELD_RESPONSES = frozenset(
-    {"session/new", "session/load", "session/resume", "session/fork", "session/prompt", "session/close"}
+    {
+        "session/new",
+        "session/load",
+        "session/resume",
+        "session/fork",
+        "session/prompt",
+        "session/close",
+    }
 )
-"""Requests whose answer is handed over only after the notifications of its session that came before it."""
+"""Requests whose answer is handed over only after the notifications of its session that came before
+it.
+"""
 
 _ORDERED = frozenset({"session/prompt", "session/request_permission", "elicitation/create"})
 """Requests that depend on what came before them in their session, and start in its order."""
@@ -32,7 +42,13 @@ _CANCELLED_RESULTS: Mapping[str, Mapping[str, Any]] = {
 """Methods that answer a cancelled request with a result."""
 
 _UNSTABLE = frozenset(
-    {"session/fork", "session/resume", "session/close", "elicitation/create", "elicitation/complete"}
+    {
+        "session/fork",
+        "session/resume",
+        "session/close",
+        "elicitation/create",
+        "elicitation/complete",
+    }
 )
 """Methods that a drop-in connection serves only with `use_unstable_protocol=True`."""
 
@@ -87,7 +103,7 @@ class Router:
             pass
         attribute = self._attributes.get(key)
         if attribute is None:
-            # Not remembered: the peer chooses these names, and a table of them would grow without end.
+            # Not remembered: the peer chooses these names, and could make any number of them.
             return self._extension(kind, method)
         route = self._known[key] = self._build(method, attribute)
         return route
@@ -95,7 +111,7 @@ class Router:
     def _build(self, method: str, attribute: str) -> Route | None:
         if method in _UNSTABLE and not self._unstable:
             warnings.warn(
-                f"{method} was called but is not stable: it is served with use_unstable_protocol=True",
+                f"{method} is not stable: it is served only with use_unstable_protocol=True",
                 UserWarning,
                 stacklevel=2,
             )
@@ -116,7 +132,10 @@ class Router:
         return Route(method, lambda params: handler(method[1:], {} if params is None else params))
 
     def _handler(self, attribute: str) -> Callable[..., Any] | None:
-        """The user's own handler. The bodies in `acp.interfaces` stand for handlers that are not there."""
+        """The user's own handler.
+
+        The bodies in `acp.interfaces` stand for handlers that are not there.
+        """
         handler = getattr(self._target, attribute, None)
         if getattr(handler, "__func__", None) is getattr(self._interface, attribute, None):
             return None
@@ -136,8 +155,8 @@ def _parameter_names(function: Callable[..., Any]) -> tuple[str, ...]:
 def _caller(handler: Callable[..., Any], names: tuple[str, ...]) -> Callable[[Any], Any]:
     """A function that calls the handler with the fields of a params object as keywords.
 
-    `names` are the fields that every handler is called with. A handler without `**kwargs` gets those of them that it
-    declares, and any handler gets newer fields that it declares by name.
+    `names` are the fields that every handler is called with. A handler without `**kwargs` gets
+    those of them that it declares, and any handler gets newer fields that it declares by name.
     """
     parameters = inspect.signature(handler).parameters
     takes_all = any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters.values())
@@ -152,25 +171,27 @@ def _caller(handler: Callable[..., Any], names: tuple[str, ...]) -> Callable[[An
     def in_full(params: Any) -> Any:
         keywords = {name: getattr(params, name) for name in passed}
         if newer:
-            keywords.update({name: getattr(params, name) for name in newer & _fields(type(params))})
+            keywords.update({name: getattr(params, name) for name in newer & _fields(params)})
         if takes_all and params.field_meta:
-            # What the peer sends as `_meta` never takes the place of a parameter that the handler declares.
+            # What the peer sends as `_meta` never takes the place of a declared parameter.
             keywords.update({k: v for k, v in params.field_meta.items() if k not in reserved})
         return handler(**keywords)
 
     if newer:
         return in_full
-    # Written out for this handler: a dict of keywords made in a loop costs 0.3 µs more for each message.
+    # Written out for this handler: making a dict of the keywords costs 0.3 µs more per message.
     keywords = ", ".join(f"{name}=params.{name}" for name in passed)
     source = f"lambda params: handler({keywords})"
     if takes_all:
         source += " if not params.field_meta else in_full(params)"
-    return eval(source, {"handler": handler, "in_full": in_full})  # noqa: S307 - names of `acp.interfaces`
+    return eval(source, {"handler": handler, "in_full": in_full})
 
 
-@functools.cache
-def _fields(model: type) -> frozenset[str]:
-    return frozenset(name for cls in model.__mro__ for name in getattr(cls, "__slots__", ()))
+def _fields(params: object) -> frozenset[str]:
+    names: set[str] = set()
+    for base in type(params).__mro__:
+        names.update(getattr(base, "__slots__", ()))
+    return frozenset(names)
 
 
 def _all_parameter_names(handler: Callable[..., Any]) -> tuple[str, ...]:

@@ -1,15 +1,18 @@
 """What the connection layer needs of an event loop.
 
-Owns the few primitives that are too hot for the neutral ones: a slot that one task waits on, a call in the next turn,
-giving up the rest of this turn. Everything else uses anyio. It knows no protocol.
+Owns the few primitives that are too hot for the neutral ones: a slot that one task waits on, a call
+in the next turn, giving up the rest of this turn. Everything else uses anyio. It knows no protocol.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Generator
+import sys
 from types import coroutine
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
 
 __all__ = ("Slot", "absorb_cancellation", "fill", "later", "slot", "soon", "turn")
 
@@ -22,7 +25,10 @@ def slot() -> Slot[Any]:
 
 
 def fill(target: Slot[Any], value: Any) -> bool:
-    """Puts `value` into the slot and wakes its waiter. False when it was filled, or its waiter was cancelled."""
+    """Puts `value` into the slot and wakes its waiter.
+
+    False when it was filled, or its waiter was cancelled.
+    """
     if target.done():
         return False
     target.set_result(value)
@@ -46,10 +52,11 @@ def turn() -> Generator[None, None, None]:
 
 
 def absorb_cancellation() -> None:
-    """Settles the bookkeeping of a cancellation that was meant for code that has ended, and not for this task."""
+    """Settles the bookkeeping of a cancellation that was meant for code that has ended, and not for
+    this task.
+    """
     task = asyncio.current_task()
-    uncancel = getattr(task, "uncancel", None)
-    if task is None or uncancel is None:
-        return
-    while task.cancelling() > 0:
-        uncancel()
+    # Python 3.10 keeps no such books.
+    if sys.version_info >= (3, 11) and task is not None:
+        while task.cancelling() > 0:
+            task.uncancel()

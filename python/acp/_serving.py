@@ -1,21 +1,26 @@
 """Requests of the peer, from the first step of their handler to their one answer.
 
-Owns which requests run, their cancellation, and that each is answered exactly once. What an exception looks like to
-the peer is decided in `acp._errors`, when a handler starts in `acp._dispatcher`.
+Owns which requests run, their cancellation, and that each is answered exactly once. What an
+exception looks like to the peer is decided in `acp._errors`, when a handler starts in
+`acp._dispatcher`.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 from anyio import CancelScope
 
-from acp._core import Connection as Core
 from acp._errors import NO_DATA, wire_error
-from acp._lanes import HandlerRun
-from acp._options import ConnectionOptions
 from acp.exceptions import RequestError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from acp._core import Connection as Core
+    from acp._lanes import HandlerRun
+    from acp._options import ConnectionOptions
 
 __all__ = ("Serving",)
 
@@ -72,7 +77,10 @@ class Serving:
         )
 
     def cancel_turn(self, run: HandlerRun) -> None:
-        """Cancels the handler of a turn. Unless it ends with a result, the turn's own cancelled result is the answer."""
+        """Cancels the handler of a turn.
+
+        Unless it ends with a result, the turn's own cancelled result is the answer.
+        """
         run.turn_cancelled = True
         if run.scope is not None and run.event.token in self._runs:
             run.scope.cancel()

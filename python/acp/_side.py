@@ -1,22 +1,25 @@
 """What the two connection classes of the public surface have in common.
 
-Owns the start and the end of a connection on asyncio, and what users may give as a transport. It knows no method.
+Owns the start and the end of a connection on asyncio, and what users may give as a transport. It
+knows no method.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from types import TracebackType
-from typing import Any, ClassVar, Literal
-
-from typing_extensions import Self
+from typing import TYPE_CHECKING, Any, Literal
 
 from acp._connection import Connection
 from acp._options import ConnectionOptions
 from acp._router import Router
 from acp._stepping import current_run
 from acp._transports.base import Transport
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from typing_extensions import Self
 
 __all__ = ("SideConnection", "as_transport")
 
@@ -29,10 +32,9 @@ class SideConnection:
     With `listening` it runs in a task of its own from the start, which `close()` ends and awaits.
     """
 
-    _side: ClassVar[Literal["agent", "client"]]
-
     def __init__(
         self,
+        side: Literal["agent", "client"],
         target: Any,
         input_stream: Any,
         output_stream: Any,
@@ -43,23 +45,26 @@ class SideConnection:
     ) -> None:
         transport = as_transport(type(self).__name__, input_stream, output_stream)
         handlers = target(self) if callable(target) else target
-        router = Router(handlers, self._side, unstable=use_unstable_protocol)
-        self._connection = Connection(self._side, router, transport, ConnectionOptions(**options))
+        router = Router(handlers, side, unstable=use_unstable_protocol)
+        self._connection = Connection(side, router, transport, ConnectionOptions(**options))
         self._host: asyncio.Task[None] | None = None
         if listening:
-            self._host = asyncio.create_task(self._connection.run(), name=f"acp {self._side}")
+            self._host = asyncio.create_task(self._connection.run(), name=f"acp {side}")
         on_connect = getattr(handlers, "on_connect", None)
         if on_connect is not None:
             on_connect(self)
 
     async def listen(self) -> None:
-        """Serves the connection, when it was made with `listening=False`, until its input ends or it is closed."""
+        """Serves the connection, when it was made with `listening=False`, until its input ends or
+        it is closed.
+        """
         await self._connection.run()
 
     async def close(self) -> None:
-        """Ends the connection: calls fail with `ConnectionClosed`, handlers are cancelled, output is sent.
+        """Ends the connection: calls fail, handlers are cancelled, queued output is sent.
 
-        Returns when the transport is closed. Called in a handler, it neither cancels that handler nor waits for it.
+        Returns when the transport is closed. Called in a handler, it neither cancels that handler
+        nor waits for it.
         """
         await self._connection.close()
         host = self._host
@@ -70,11 +75,15 @@ class SideConnection:
             _log.error("The connection failed", exc_info=failure)
 
     async def ext_method(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        """Sends a request outside the protocol; its name on the wire is `method` with an underscore before it."""
+        """Sends a request outside the protocol; its name on the wire is `method` with an underscore
+        before it.
+        """
         return await self._connection.request(f"_{method}", params)
 
     async def ext_notification(self, method: str, params: dict[str, Any]) -> None:
-        """Sends a notification outside the protocol; its name on the wire is `method` with an underscore before it."""
+        """Sends a notification outside the protocol; its name on the wire is `method` with an
+        underscore before it.
+        """
         await self._connection.notify(f"_{method}", params)
 
     async def __aenter__(self) -> Self:
@@ -90,14 +99,15 @@ class SideConnection:
 
 
 def as_transport(name: str, input_stream: Any, output_stream: Any) -> Transport:
-    """What a user gave to a connection, as a transport: one of ours, or the asyncio streams of a pair.
+    """What a user gave to a connection, as a transport: one of ours, or two asyncio streams.
 
     `input_stream` is the peer's input, and so the StreamWriter.
     """
-    if isinstance(input_stream, Transport) and output_stream is None:
-        return input_stream
+    if output_stream is None:
+        if isinstance(input_stream, Transport):
+            return input_stream
     # The names alone: the streams of other loops and of tests are no subclasses.
-    if hasattr(input_stream, "write") and hasattr(output_stream, "read"):
+    elif hasattr(input_stream, "write") and hasattr(output_stream, "read"):
         from acp._transports.streams import StreamTransport
 
         return StreamTransport(input_stream, output_stream)

@@ -1,16 +1,19 @@
 """Running the first step of a handler without a task.
 
-A handler that never suspends ends in that step, which costs no task. One that suspends is driven on by the task that
-made the first step, so that `current_task()`, timeouts and cancel scopes stay true for it from first to last step.
-Owns that mechanism and the mark that tells code which handler it runs for. It knows no message.
+A handler that never suspends ends in that step, which costs no task. One that suspends is driven on
+by the task that made the first step, so that `current_task()`, timeouts and cancel scopes stay true
+for it from first to last step. Owns that mechanism and the mark that tells code which handler it
+runs for. It knows no message.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator
 from contextvars import Context, ContextVar
 from types import CoroutineType
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
 
 __all__ = ("Suspended", "as_coroutine", "current_run", "first_step")
 
@@ -19,7 +22,7 @@ current_run: ContextVar[Any] = ContextVar("acp_current_run", default=None)
 
 
 def first_step(run: object, body: CoroutineType[Any, Any, Any]) -> Any:
-    """Marks the current context, which has to be the handler's own, and takes the first step of `body`.
+    """Marks the current context, the handler's own, and takes the first step of `body`.
 
     Raises StopIteration when the body ended; otherwise the result goes into `Suspended`.
     """
@@ -48,7 +51,7 @@ class Suspended:
             except GeneratorExit:
                 run(self._body.close)
                 raise
-            except BaseException as exc:  # noqa: BLE001 - whatever the loop throws belongs to the body
+            except BaseException as exc:  # noqa: BLE001 - whatever is thrown is the body's
                 step, value = throw, exc
             else:
                 step, value = send, sent
@@ -59,9 +62,11 @@ class Suspended:
 
 
 def as_coroutine(value: Any) -> CoroutineType[Any, Any, Any]:
-    """What a handler returned, as a coroutine: handlers may be plain functions or return any awaitable."""
+    """What a handler returned, as a coroutine: handlers may be plain functions or return any
+    awaitable.
+    """
     if type(value) is CoroutineType:
-        return value
+        return cast("CoroutineType[Any, Any, Any]", value)
     return _finish(value)
 
 

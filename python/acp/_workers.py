@@ -1,20 +1,22 @@
 """The tasks of one connection.
 
-Owns a pool of tasks that take over duties: reading on, following a handler that suspended, running on a lane, writing
-when the transport is slow. It knows no message. Each task belongs to the connection's task group and can be cancelled
-alone.
+Owns a pool of tasks that take over duties: reading on, following a handler that suspended, running
+on a lane, writing when the transport is slow. It knows no message. Each task belongs to the
+connection's task group and can be cancelled alone.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from anyio import CancelScope
-from anyio.abc import TaskGroup
 
 from acp._runtime import Slot, fill, slot, turn
+
+if TYPE_CHECKING:
+    from anyio.abc import TaskGroup
 
 __all__ = ("Duty", "Worker", "Workers")
 
@@ -62,7 +64,9 @@ class Workers:
             self._group.start_soon(self._work)
 
     def cancel_handlers(self) -> None:
-        """Cancels the tasks that follow a handler, except one that waits for the connection to close."""
+        """Cancels the tasks that follow a handler, except one that waits for the connection to
+        close.
+        """
         for worker in self._busy:
             if worker.run is not None and not worker.run.closing:
                 worker.scope.cancel()

@@ -1,6 +1,7 @@
 """Running an agent, and connecting to one.
 
-Owns the two entry points of the drop-in surface and re-exports what it has under this name. No logic of its own.
+Owns the two entry points of the drop-in surface and re-exports what it has under this name. No
+logic of its own.
 """
 
 from __future__ import annotations
@@ -43,8 +44,9 @@ async def run_agent(
 
     Args:
         agent: The agent.
-        input_stream: The client's input: a StreamWriter, or one transport for both directions. None for the
-            standard streams of this process, which then are the connection's alone: `print` goes to stderr.
+        input_stream: The client's input: a StreamWriter, or one transport for both directions. None
+            for the standard streams of this process, which then are the connection's alone: `print`
+            goes to stderr.
         output_stream: The client's output: a StreamReader.
         use_unstable_protocol: Whether unstable methods reach the agent.
         stdio_buffer_limit_bytes: Longest message read from the standard streams, in bytes.

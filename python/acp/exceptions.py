@@ -1,7 +1,7 @@
 """Errors that users meet.
 
-Owns the exception classes of the public surface. It does not decide which exception becomes which wire error (that is
-`acp._errors`) and knows no connection.
+Owns the exception classes of the public surface. It does not decide which exception becomes which
+wire error (that is `acp._errors`) and knows no connection.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = (
 
 
 class RequestError(Exception):
-    """A JSON-RPC error: raise it in a handler to answer a request with it; a call raises it when the peer answers so.
+    """A JSON-RPC error: a handler raises it as its answer, a call raises it as the peer's answer.
 
     Args:
         code: The JSON-RPC error code.
@@ -78,14 +78,17 @@ class RequestError(Exception):
         return cls(-32800, "Request cancelled", data)
 
     def to_error_obj(self) -> dict[str, Any]:
-        """The members of the JSON-RPC error object: code, message and data (None when there is none)."""
+        """The members of the JSON-RPC error object: code, message and data (None when there is
+        none).
+        """
         return {"code": self.code, "message": self.message, "data": self.data}
 
 
 class ConnectionClosed(ConnectionError):
     """The connection has ended: a call will not be answered, or a message can no longer be sent.
 
-    Open a new connection to go on. `exit_code` and `stderr_tail` are set when the peer was a process that this side
+    Open a new connection to go on. `exit_code` and `stderr_tail` are set when the peer was a
+    process that this side
     started: its exit code (None while it runs) and the last 64 KiB that it wrote to stderr.
     """
 
@@ -95,7 +98,9 @@ class ConnectionClosed(ConnectionError):
         if message is None:
             message = "Connection closed; open a new connection to go on"
             if exit_code is not None:
-                message = f"Connection closed: the peer's process exited with code {exit_code}; start it anew to go on"
+                message = (
+                    f"Connection closed: the process exited with code {exit_code}; start it anew"
+                )
             if stderr_tail:
                 message += " (what it last wrote to stderr is in `stderr_tail`)"
         super().__init__(message)
@@ -104,4 +109,6 @@ class ConnectionClosed(ConnectionError):
 
 
 class RemoteProtocolError(RuntimeError):
-    """The peer broke the protocol, for example with an answer that is neither a result nor an error."""
+    """The peer broke the protocol, for example with an answer that is neither a result nor an
+    error.
+    """

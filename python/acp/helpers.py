@@ -5,8 +5,7 @@ Owns short names for common combinations. No builder knows a connection.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any, Union
+from typing import TYPE_CHECKING, Any
 
 from acp._arguments import given
 from acp.schema import (
@@ -39,31 +38,32 @@ from acp.schema import (
     UserMessageChunk,
 )
 
-ContentBlock = Union[
-    TextContentBlock,
-    ImageContentBlock,
-    AudioContentBlock,
-    ResourceContentBlock,
-    EmbeddedResourceContentBlock,
-]
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+ContentBlock = (
+    TextContentBlock
+    | ImageContentBlock
+    | AudioContentBlock
+    | ResourceContentBlock
+    | EmbeddedResourceContentBlock
+)
 """What a message or a prompt is made of."""
 
-SessionUpdate = Union[
-    AgentMessageChunk,
-    AgentPlanUpdate,
-    AgentThoughtChunk,
-    AvailableCommandsUpdate,
-    CurrentModeUpdate,
-    UserMessageChunk,
-    ToolCallStart,
-    ToolCallProgress,
-    SessionInfoUpdate,
-]
+SessionUpdate = (
+    AgentMessageChunk
+    | AgentPlanUpdate
+    | AgentThoughtChunk
+    | AvailableCommandsUpdate
+    | CurrentModeUpdate
+    | UserMessageChunk
+    | ToolCallStart
+    | ToolCallProgress
+    | SessionInfoUpdate
+)
 """What an agent tells about a session."""
 
-ToolCallContentVariant = Union[
-    ContentToolCallContent, FileEditToolCallContent, TerminalToolCallContent
-]
+ToolCallContentVariant = ContentToolCallContent | FileEditToolCallContent | TerminalToolCallContent
 """What a tool call shows."""
 
 __all__ = [

@@ -1,6 +1,7 @@
 """Standard streams and child processes on asyncio, under the names of the drop-in surface.
 
-Owns the context managers that start the other side as a process. Pipes and processes are `acp._transports`'s.
+Owns the context managers that start the other side as a process. Pipes and processes are
+`acp._transports`'s.
 """
 
 from __future__ import annotations
@@ -8,9 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from acp._transports.descriptors import is_watchable
@@ -20,6 +19,8 @@ from acp.client.connection import ClientSideConnection
 
 if TYPE_CHECKING:
     from asyncio.subprocess import Process
+    from collections.abc import AsyncGenerator, Callable, Mapping
+    from pathlib import Path
 
     from acp.interfaces import Agent, Client
 
@@ -37,7 +38,7 @@ async def spawn_agent_process(
     cwd: str | Path | None = None,
     transport_kwargs: Mapping[str, Any] | None = None,
     **connection_kwargs: Any,
-) -> AsyncIterator[tuple[ClientSideConnection, Process]]:
+) -> AsyncGenerator[tuple[ClientSideConnection, Process], None]:
     """Starts an agent and connects a client to it, for the length of an `async with`.
 
     Args:
@@ -46,9 +47,10 @@ async def spawn_agent_process(
         *args: Its arguments.
         env: Variables for it beside the few inherited ones.
         cwd: Its working directory.
-        transport_kwargs: `stderr` (as in `subprocess`; by default a pipe, of which `process.stderr` gives the last
-            64 KiB that nobody read) and `shutdown_timeout` (seconds to exit after its input ended, default 2, before
-            its process group is terminated, and again before it is killed). `limit` is taken and means nothing here.
+        transport_kwargs: `stderr` (as in `subprocess`; by default a pipe, of which `process.stderr`
+            gives the last 64 KiB that nobody read) and `shutdown_timeout` (seconds to exit after
+            its input ended, default 2, before its process group is terminated, and again before it
+            is killed). `limit` is taken and means nothing here.
         **connection_kwargs: Keywords of `ClientSideConnection`.
 
     Yields the connection and the process. Raises OSError when the command cannot be started.
@@ -70,7 +72,7 @@ async def spawn_client_process(
     cwd: str | Path | None = None,
     transport_kwargs: Mapping[str, Any] | None = None,
     **connection_kwargs: Any,
-) -> AsyncIterator[tuple[AgentSideConnection, Process]]:
+) -> AsyncGenerator[tuple[AgentSideConnection, Process], None]:
     """Starts a client and connects an agent to it, for the length of an `async with`.
 
     The arguments are those of `spawn_agent_process`, with the sides exchanged.
@@ -100,10 +102,11 @@ async def stdio_streams(
     """Standard input and output of this process as asyncio streams.
 
     Args:
-        limit: The reader's limit in bytes (asyncio's default when None). A connection has its own limit.
+        limit: The reader's limit in bytes (asyncio's default when None). A connection has its own
+            limit.
 
-    Returns the reader of standard input and the writer of standard output. `acp.run_agent` without streams does more:
-    it keeps both from everything else that this process prints.
+    Returns the reader of standard input and the writer of standard output. `acp.run_agent` without
+    streams does more: it keeps both from everything else that this process prints.
     """
     loop = asyncio.get_running_loop()
     reader = asyncio.StreamReader(limit or _DEFAULT_LIMIT, loop)
@@ -134,7 +137,7 @@ def _feed(loop: asyncio.AbstractEventLoop, reader: asyncio.StreamReader) -> None
 
 
 class _BlockingWrite(asyncio.WriteTransport):
-    """Writes to a file or terminal, which no event loop can watch and which takes what it is given."""
+    """Writes to a file or terminal, which no event loop can watch and which takes all at once."""
 
     def __init__(self, fd: int) -> None:
         super().__init__()

@@ -21,8 +21,9 @@ __all__ = ("Transport",)
 class Transport(ABC):
     """Moves the bytes of one connection, in both directions at once.
 
-    One task receives and one sends; closing may happen from any. A transport raises `anyio.BrokenResourceError` when
-    the other end is gone or reading fails, `anyio.ClosedResourceError` when it is used after `close()`.
+    One task receives and one sends; closing may happen from any. A transport raises
+    `anyio.BrokenResourceError` when the other end is gone or reading fails,
+    `anyio.ClosedResourceError` when it is used after `close()`.
     """
 
     async def open(self) -> None:
@@ -31,7 +32,10 @@ class Transport(ABC):
 
     @abstractmethod
     async def receive(self) -> bytes:
-        """The next bytes, as many as there are, waiting for the first. Empty at the end of input, and from then on."""
+        """The next bytes, as many as there are, waiting for the first.
+
+        Empty at the end of input, and from then on.
+        """
 
     @abstractmethod
     async def send(self, data: bytes | memoryview) -> None:

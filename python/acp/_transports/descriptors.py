@@ -21,7 +21,9 @@ CHUNK = 64 * 1024
 
 
 def is_watchable(fd: int) -> bool:
-    """Whether readiness of the descriptor can be told by the event loop: pipes and sockets, not files and terminals."""
+    """Whether readiness of the descriptor can be told by the event loop: pipes and sockets, not
+    files and terminals.
+    """
     mode = os.fstat(fd).st_mode
     return os.name == "posix" and (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode))
 
@@ -29,7 +31,8 @@ def is_watchable(fd: int) -> bool:
 class DescriptorTransport(Transport):
     """Receives from one descriptor and sends to another, both non-blocking while it is open.
 
-    It closes both at its end, their flags as they were: a pipe's flags are shared by all processes that hold it.
+    It closes both at its end, their flags as they were: a pipe's flags are shared by all processes
+    that hold it.
     """
 
     def __init__(self, read_fd: int, write_fd: int) -> None:

@@ -31,6 +31,9 @@ DEFAULT_INHERITED_ENV_VARS: list[str] = (
 
 
 def default_environment() -> dict[str, str]:
-    """The inherited variables that are set, without exported shell functions. Part of this library."""
+    """The inherited variables that are set, without exported shell functions.
+
+    Part of this library.
+    """
     values = ((name, os.environ.get(name)) for name in DEFAULT_INHERITED_ENV_VARS)
     return {name: value for name, value in values if value is not None and value[:2] != "()"}

@@ -102,7 +102,8 @@ class MemoryTransport(Transport):
 def memory_pair() -> tuple[MemoryTransport, MemoryTransport]:
     """Two connected transports for an agent and a client in one process and one event loop.
 
-    Each direction holds up to 256 KiB; more waits with the sender. Part of this library, not of the protocol.
+    Each direction holds up to 256 KiB; more waits with the sender. Part of this library, not of the
+    protocol.
     """
     one, other = _Direction(), _Direction()
     return MemoryTransport(one, other), MemoryTransport(other, one)

@@ -11,7 +11,6 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from anyio import move_on_after
@@ -25,19 +24,21 @@ from acp.exceptions import ConnectionClosed
 
 if TYPE_CHECKING:
     from asyncio.subprocess import Process
+    from collections.abc import Mapping
     from pathlib import Path
 
 __all__ = ("ProcessTransport", "process_transport")
 
 _EXIT_NOTICE = 0.5
-"""Seconds between the end of a child's output and its exit code, for an error that names the code."""
+"""Seconds between the end of a child's output and its exit code, for an error that names the code.
+"""
 
 
 class ProcessTransport(Transport):
-    """Starts a command when it is opened; sends to its standard input and receives from its standard output.
+    """Starts a command when it is opened; sends to its input and receives from its output.
 
-    Closing it closes the command's standard input, waits `shutdown_timeout` seconds for its exit, then terminates the
-    process group, waits as long again, and then kills the group.
+    Closing it closes the command's standard input, waits `shutdown_timeout` seconds for its exit,
+    then terminates the process group, waits as long again, and then kills the group.
     """
 
     def __init__(
@@ -61,7 +62,10 @@ class ProcessTransport(Transport):
 
     @property
     def process(self) -> Process:
-        """The running process. Its `stderr` may be read or left alone. Raises RuntimeError before `open()`."""
+        """The running process.
+
+        Its `stderr` may be read or left alone. Raises RuntimeError before `open()`.
+        """
         if self._process is None:
             raise RuntimeError(_NOT_OPEN)
         return self._process
@@ -126,7 +130,7 @@ class ProcessTransport(Transport):
             return
         self._closed = asyncio.get_running_loop().create_future()
         try:
-            # The group of a child that was reaped before is left alone: its number may belong to others by now.
+            # A child that was reaped before may have left its group's number to others.
             if self._process.returncode is None:
                 await self._end(self._process, self._inner)
         finally:
@@ -156,7 +160,7 @@ class ProcessTransport(Transport):
         return self._inner
 
 
-_NOT_OPEN = "The process has not been started: use the transport as `async with`, or give it to a connection"
+_NOT_OPEN = "The process has not been started: use `async with`, or give it to a connection"
 
 
 class _Pipes:
@@ -211,9 +215,11 @@ def process_transport(command: str, *args: str, **options: Any) -> ProcessTransp
     Args:
         command: The program; it is looked up on PATH and no shell is involved.
         *args: Its arguments.
-        **options: `env` (added to the few inherited variables), `cwd`, `stderr` (as in `subprocess`; a pipe by
-            default, of which the last 64 KiB are kept), `shutdown_timeout` (seconds, default 2).
+        **options: `env` (added to the few inherited variables), `cwd`, `stderr` (as in
+            `subprocess`; a pipe by default, of which the last 64 KiB are kept), `shutdown_timeout`
+            (seconds, default 2).
 
-    Opening it raises OSError when the command cannot be started. Part of this library, not of the protocol.
+    Opening it raises OSError when the command cannot be started. Part of this library, not of the
+    protocol.
     """
     return ProcessTransport(command, *args, **options)

@@ -10,12 +10,18 @@ import contextlib
 import os
 import sys
 import threading
-from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
 
 __all__ = ("StderrPipe", "StderrReader")
 
 CAPACITY = 64 * 1024
-"""Bytes kept. What is older and unread is dropped: a child must never wait for somebody to read its stderr."""
+"""Bytes kept.
+
+What is older and unread is dropped: a child must never wait for somebody to read its stderr.
+"""
 
 
 class StderrReader(asyncio.StreamReader):
@@ -50,7 +56,7 @@ class StderrReader(asyncio.StreamReader):
             self._unread = 0
 
     @contextlib.contextmanager
-    def _reading(self) -> Iterator[None]:
+    def _reading(self) -> Generator[None, None, None]:
         self._hand_over()
         self._readers += 1
         try:
@@ -69,7 +75,7 @@ class StderrReader(asyncio.StreamReader):
         with self._reading():
             return await super().readexactly(n)
 
-    async def readuntil(self, separator: bytes = b"\n") -> bytes:  # type: ignore[override]
+    async def readuntil(self, separator: Any = b"\n") -> bytes:
         with self._reading():
             return await super().readuntil(separator)
 

@@ -1,7 +1,7 @@
 """The standard streams of this process as a transport.
 
-Owns the descriptors 0 and 1 while it is open: the connection gets private copies, and what the program itself reads or
-prints cannot touch the connection. It knows no message.
+Owns the descriptors 0 and 1 while it is open: the connection gets private copies, and what the
+program itself reads or prints cannot touch the connection. It knows no message.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ __all__ = ("StdioTransport", "stdio_transport")
 class StdioTransport(Transport):
     """Standard input and output, kept from everybody else in this process and its children.
 
-    While it is open, descriptor 0 reads as empty and descriptor 1 is stderr, so that a stray `print` or a child's
-    output never lands between two frames. Closing puts both back.
+    While it is open, descriptor 0 reads as empty and descriptor 1 is stderr, so that a stray
+    `print` or a child's output never lands between two frames. Closing puts both back.
     """
 
     def __init__(self) -> None:
@@ -64,7 +64,9 @@ class StdioTransport(Transport):
 
     def _open_transport(self) -> Transport:
         if self._inner is None:
-            message = "The transport is not open: use it as `async with`, or give it to a connection"
+            message = (
+                "The transport is not open: use it as `async with`, or give it to a connection"
+            )
             raise RuntimeError(message)
         return self._inner
 
@@ -79,7 +81,8 @@ def _flush_standard_output() -> None:
 def stdio_transport() -> StdioTransport:
     """A transport over this process's standard input and output, for an agent that a client starts.
 
-    Give it to a connection, or use it as `async with`. While it is open, `print` goes to stderr and reading standard
-    input finds its end; both are as before once it is closed. Part of this library, not of the protocol.
+    Give it to a connection, or use it as `async with`. While it is open, `print` goes to stderr and
+    reading standard input finds its end; both are as before once it is closed. Part of this
+    library, not of the protocol.
     """
     return StdioTransport()

@@ -1,16 +1,19 @@
 """A pair of asyncio streams as a transport.
 
-Owns the mapping of StreamReader and StreamWriter, which users may bring. The writer is theirs: it is flushed and left
-open.
+Owns the mapping of StreamReader and StreamWriter, which users may bring. The writer is theirs: it
+is flushed and left open.
 """
 
 from __future__ import annotations
 
-import asyncio
+from typing import TYPE_CHECKING
 
 from anyio import BrokenResourceError, ClosedResourceError
 
 from acp._transports.base import Transport
+
+if TYPE_CHECKING:
+    import asyncio
 
 __all__ = ("StreamTransport",)
 

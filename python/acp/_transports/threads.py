@@ -1,6 +1,7 @@
 """Bytes over two file descriptors that no event loop can watch: files, terminals, and Windows.
 
-Owns one reader thread and one writer thread, which do nothing but blocking reads and writes. It opens no descriptor.
+Owns one reader thread and one writer thread, which do nothing but blocking reads and writes. It
+opens no descriptor.
 """
 
 from __future__ import annotations
@@ -8,13 +9,16 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections.abc import Callable
 from queue import SimpleQueue
+from typing import TYPE_CHECKING
 
 from anyio import BrokenResourceError, ClosedResourceError
 
 from acp._runtime import Slot, fill, slot
 from acp._transports.base import Transport
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __all__ = ("ThreadTransport",)
 
@@ -24,7 +28,8 @@ CHUNK = 64 * 1024
 class ThreadTransport(Transport):
     """Receives from one descriptor and sends to another by blocking calls in two threads.
 
-    A thread that waits for input cannot be woken: it is a daemon, and takes its descriptor with it when it ends.
+    A thread that waits for input cannot be woken: it is a daemon, and takes its descriptor with it
+    when it ends.
     """
 
     def __init__(self, read_fd: int, write_fd: int) -> None:
@@ -52,7 +57,7 @@ class ThreadTransport(Transport):
             if self._reader is None:
                 self._reader = slot()
                 self._wanted.release()
-            # Shielded, because the read goes on in its thread and its bytes belong to the next call.
+            # Shielded: the read goes on in its thread, and its bytes belong to the next call.
             await asyncio.shield(self._reader)
         self._reader = None
         if self._failure is not None:
@@ -72,7 +77,9 @@ class ThreadTransport(Transport):
             raise BrokenResourceError from failure
 
     def end_output(self) -> None:
-        """Closes the sending side alone, once what was sent is out: the other end reads an end of input."""
+        """Closes the sending side alone, once what was sent is out: the other end reads an end of
+        input.
+        """
         self._output.put(None)
 
     async def close(self) -> None:

@@ -5,14 +5,15 @@ Owns the signatures and the params of each method. How a message travels is `acp
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal, final
+from typing import TYPE_CHECKING, Any, final
 
 from acp import schema
 from acp._arguments import given
 from acp._side import SideConnection
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from acp.interfaces import Agent, Client
 
 __all__ = ["AgentSideConnection"]
@@ -24,18 +25,17 @@ class AgentSideConnection(SideConnection):
 
     Args:
         to_agent: The agent, or a function that makes it from this connection.
-        input_stream: The client's input: a StreamWriter, or one transport of this package for both directions.
+        input_stream: The client's input: a StreamWriter, or one transport of this package for both
+            directions.
         output_stream: The client's output: a StreamReader.
         listening: Whether to serve at once, in a task of its own; otherwise `listen()` does.
         use_unstable_protocol: Whether unstable methods reach the agent.
         **connection_kwargs: The fields of `ConnectionOptions`.
 
-    Every method takes further keywords as the message's `_meta`. A method that returns a response raises RequestError
-    when the client answers with an error, ConnectionClosed when no answer can come, ValidationError when something
-    does not fit its type; cancelling it cancels the request.
+    Every method takes further keywords as the message's `_meta`. A method that returns a response
+    raises RequestError when the client answers with an error, ConnectionClosed when no answer can
+    come, ValidationError when something does not fit its type; cancelling it cancels the request.
     """
-
-    _side: Literal["agent"] = "agent"  # type: ignore[misc]
 
     def __init__(
         self,
@@ -48,6 +48,7 @@ class AgentSideConnection(SideConnection):
         **connection_kwargs: Any,
     ) -> None:
         super().__init__(
+            "agent",
             to_agent,
             input_stream,
             output_stream,
@@ -74,7 +75,10 @@ class AgentSideConnection(SideConnection):
         | schema.UsageUpdate,
         **kwargs: Any,
     ) -> None:
-        """`session/update`: tells what happened in a session. Updates arrive in the order of these calls."""
+        """`session/update`: tells what happened in a session.
+
+        Updates arrive in the order of these calls.
+        """
         params = schema.SessionNotification(
             session_id=session_id, update=update, field_meta=kwargs or None
         )
@@ -102,7 +106,9 @@ class AgentSideConnection(SideConnection):
         limit: int | None = None,
         **kwargs: Any,
     ) -> schema.ReadTextFileResponse:
-        """`fs/read_text_file`: reads a file, from `line` (counted from 1) on and at most `limit` lines."""
+        """`fs/read_text_file`: reads a file, from `line` (counted from 1) on and at most `limit`
+        lines.
+        """
         params = schema.ReadTextFileRequest(
             session_id=session_id, path=path, line=line, limit=limit, field_meta=kwargs or None
         )
@@ -142,7 +148,9 @@ class AgentSideConnection(SideConnection):
     async def terminal_output(
         self, session_id: str, terminal_id: str, **kwargs: Any
     ) -> schema.TerminalOutputResponse:
-        """`terminal/output`: what the command has written so far, and its exit status once it ended."""
+        """`terminal/output`: what the command has written so far, and its exit status once it
+        ended.
+        """
         params = schema.TerminalOutputRequest(
             session_id=session_id, terminal_id=terminal_id, field_meta=kwargs or None
         )

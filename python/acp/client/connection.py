@@ -5,14 +5,15 @@ Owns the signatures and the params of each method. How a message travels is `acp
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal, final
+from typing import TYPE_CHECKING, Any, final
 
 from acp import schema
 from acp._arguments import given
 from acp._side import SideConnection
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from acp.interfaces import Agent, Client
 
     McpServers = list[
@@ -28,17 +29,17 @@ class ClientSideConnection(SideConnection):
 
     Args:
         to_client: The client, or a function that makes it from this connection.
-        input_stream: The agent's input: a StreamWriter, or one transport of this package for both directions.
+        input_stream: The agent's input: a StreamWriter, or one transport of this package for both
+            directions.
         output_stream: The agent's output: a StreamReader.
         use_unstable_protocol: Whether unstable methods reach the client.
-        **connection_kwargs: The fields of `ConnectionOptions`, and `listening`, which `AgentSideConnection` explains.
+        **connection_kwargs: The fields of `ConnectionOptions`, and `listening`, which
+            `AgentSideConnection` explains.
 
-    Every method takes further keywords as the message's `_meta`. A method that returns a response raises RequestError
-    when the agent answers with an error, ConnectionClosed when no answer can come, ValidationError when something
-    does not fit its type; cancelling it cancels the request.
+    Every method takes further keywords as the message's `_meta`. A method that returns a response
+    raises RequestError when the agent answers with an error, ConnectionClosed when no answer can
+    come, ValidationError when something does not fit its type; cancelling it cancels the request.
     """
-
-    _side: Literal["client"] = "client"  # type: ignore[misc]
 
     def __init__(
         self,
@@ -50,6 +51,7 @@ class ClientSideConnection(SideConnection):
         **connection_kwargs: Any,
     ) -> None:
         super().__init__(
+            "client",
             to_client,
             input_stream,
             output_stream,
@@ -97,7 +99,9 @@ class ClientSideConnection(SideConnection):
         additional_directories: list[str] | None = None,
         **kwargs: Any,
     ) -> schema.LoadSessionResponse:
-        """`session/load`: opens an earlier session; its messages are updates that arrive before this returns."""
+        """`session/load`: opens an earlier session; its messages are updates that arrive before
+        this returns.
+        """
         params = schema.LoadSessionRequest(
             cwd=cwd,
             session_id=session_id,
@@ -110,7 +114,9 @@ class ClientSideConnection(SideConnection):
     async def list_sessions(
         self, cwd: str | None = None, cursor: str | None = None, **kwargs: Any
     ) -> schema.ListSessionsResponse:
-        """`session/list`: one page of earlier sessions; `cursor` is what the page before ended with."""
+        """`session/list`: one page of earlier sessions; `cursor` is what the page before ended
+        with.
+        """
         params = schema.ListSessionsRequest(cwd=cwd, cursor=cursor, field_meta=kwargs or None)
         return await self._connection.request("session/list", params)
 
@@ -126,7 +132,7 @@ class ClientSideConnection(SideConnection):
     async def set_config_option(
         self, config_id: str, session_id: str, value: str | bool, **kwargs: Any
     ) -> schema.SetSessionConfigOptionResponse:
-        """`session/set_config_option`: sets one option, and returns all of them as they are then."""
+        """`session/set_config_option`: sets one option, and returns all as they are then."""
         of_kind: Any = (
             schema.SetSessionConfigOptionBooleanRequest
             if isinstance(value, bool)
@@ -154,7 +160,10 @@ class ClientSideConnection(SideConnection):
         ],
         **kwargs: Any,
     ) -> schema.PromptResponse:
-        """`session/prompt`: one turn. When it returns, the client's handlers have seen all updates of the turn."""
+        """`session/prompt`: one turn.
+
+        When it returns, the client's handlers have seen all updates of the turn.
+        """
         params = schema.PromptRequest(
             session_id=session_id, prompt=prompt, field_meta=kwargs or None
         )
@@ -202,7 +211,9 @@ class ClientSideConnection(SideConnection):
         return await self._connection.request("session/close", params)
 
     async def cancel(self, session_id: str, **kwargs: Any) -> None:
-        """`session/cancel`: wants the running turn to end; `prompt()` returns with the stop reason `cancelled`."""
+        """`session/cancel`: wants the running turn to end; `prompt()` returns with the stop reason
+        `cancelled`.
+        """
         params = schema.CancelNotification(session_id=session_id, field_meta=kwargs or None)
         await self._connection.notify("session/cancel", params)
 

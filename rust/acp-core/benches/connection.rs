@@ -40,7 +40,7 @@ fn each(name: &str, count: u32, total: Duration) {
 }
 
 fn updates() {
-    let frame = update("a chunk of text that an agent streams to its client");
+    let frame = update("text that an agent streams to a UI.");
     let count = 20_000;
     let stream = format!("{frame}\n").repeat(count as usize);
     for chunk in [65_536, 4096] {
@@ -125,7 +125,7 @@ fn round_trips() {
 }
 
 fn relay() {
-    let frame = update("a chunk of text that an agent streams to its client") + "\n";
+    let frame = update("text that an agent streams to a UI.") + "\n";
     let count = 20_000;
     let stream = frame.repeat(count as usize);
     let total = fastest(|| {

@@ -176,7 +176,7 @@ fn make<'py>(
 #[pymethods]
 impl Connection {
     #[new]
-    #[pyo3(signature = (role, *, version = 1, batches = "accept", require_initialize = false, lax = false, max_message_bytes = 64 << 20, max_batch_entries = 1024))]
+    #[pyo3(signature = (role, *, version = 1, batches = "accept", require_initialize = false, lax = false, max_message_bytes = 67_108_864, max_batch_entries = 1024))]
     fn new(
         role: &str,
         version: u16,

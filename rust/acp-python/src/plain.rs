@@ -1,6 +1,6 @@
 //! Plain Python data of JSON text, and checked JSON text as an input of Python objects.
 
-use acp_core::json::{Cursor, Kind, Number, Str};
+use acp_core::json::{Cursor, Kind, Number, Str, Text};
 use acp_core::schema::Json;
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -12,7 +12,7 @@ use crate::{cache, text};
 impl<'py> ToPython<'py> for Json<'_> {
     #[inline]
     fn string(&mut self, py: Python<'py>, value: usize) -> PyResult<Bound<'py, PyAny>> {
-        literal(py, self.at(value).string())
+        string(py, self.at(value))
     }
 
     fn any(&mut self, py: Python<'py>, value: usize) -> PyResult<Bound<'py, PyAny>> {
@@ -25,8 +25,11 @@ impl<'py> ToPython<'py> for Json<'_> {
 }
 
 #[inline]
-fn literal<'py>(py: Python<'py>, literal: Str<'_>) -> PyResult<Bound<'py, PyAny>> {
-    Ok(name(py, literal)?.into_any())
+fn string<'py>(py: Python<'py>, cursor: &mut Cursor<'_>) -> PyResult<Bound<'py, PyAny>> {
+    match cursor.text() {
+        Text::Utf8(text) => Ok(cache::string(py, &text).into_any()),
+        text @ Text::Wtf8(_) => Ok(text::from_text(py, &text)?.into_any()),
+    }
 }
 
 #[inline]
@@ -50,7 +53,7 @@ pub fn loads<'py>(py: Python<'py>, checked: &str) -> PyResult<Bound<'py, PyAny>>
 /// The Python data of the value at a place. The text was checked, so nesting is within the limit.
 fn read<'py>(py: Python<'py>, cursor: &mut Cursor<'_>) -> PyResult<Bound<'py, PyAny>> {
     match cursor.kind() {
-        Kind::Str => literal(py, cursor.string()),
+        Kind::Str => string(py, cursor),
         Kind::Number => number(py, cursor.number()),
         Kind::Bool => Ok(PyBool::new(py, cursor.boolean()).to_owned().into_any()),
         Kind::Null | Kind::Other => {

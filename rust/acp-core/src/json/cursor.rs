@@ -3,9 +3,11 @@
 //! Owns the walk over members, items and scalars. A [`Cursor`] over text that was not checked returns nonsense, but
 //! neither panics nor hangs.
 
+use std::borrow::Cow;
+
 use super::number::Number;
 use super::space;
-use super::string::{self, Str};
+use super::string::{self, Str, Text};
 
 /// What kind of value begins at a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,6 +94,23 @@ impl<'a> Cursor<'a> {
         let start = self.at + 1;
         let escaped = self.pass_string();
         Str { raw: self.text.get(start..self.at - 1).unwrap_or_default(), escaped }
+    }
+
+    /// Takes a string and reads its escapes.
+    #[inline]
+    pub fn text(&mut self) -> Text<'a> {
+        let bytes = self.text.as_bytes();
+        let start = self.at + 1;
+        let plain = string::plain_end(bytes, start);
+        if bytes.get(plain) == Some(&b'"') {
+            self.at = plain + 1;
+            return Text::Utf8(Cow::Borrowed(self.text.get(start..plain).unwrap_or_default()));
+        }
+        let mut out = Vec::with_capacity((bytes.len() - start).min(2 * (plain - start) + 1024));
+        out.extend_from_slice(bytes.get(start..plain).unwrap_or_default());
+        let (end, lone) = string::unescape_into(&mut out, bytes, plain);
+        self.at = (end + 1).min(bytes.len());
+        string::text_of(out, lone)
     }
 
     /// Takes a number and returns it as written.

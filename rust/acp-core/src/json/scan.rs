@@ -255,13 +255,18 @@ fn string_end(bytes: &[u8], at: usize) -> Result<(usize, bool), SyntaxError> {
     if bytes.get(at) != Some(&b'"') {
         return Err(unexpected(bytes, at));
     }
-    let mut at = string::plain_end(bytes, at + 1);
-    let mut escaped = false;
+    let end = string::plain_end(bytes, at + 1);
+    // Nearly all literals have no escapes; what is left of the others need not be fast to call.
+    if bytes.get(end) == Some(&b'"') { Ok((end + 1, false)) } else { escaped_end(bytes, end) }
+}
+
+/// The same from the first place in the literal that is no plain text.
+#[inline(never)]
+fn escaped_end(bytes: &[u8], mut at: usize) -> Result<(usize, bool), SyntaxError> {
     loop {
         match bytes.get(at) {
-            Some(b'"') => return Ok((at + 1, escaped)),
+            Some(b'"') => return Ok((at + 1, true)),
             Some(b'\\') => {
-                escaped = true;
                 let step = match bytes.get(at + 1) {
                     Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => 2,
                     Some(b'u') if bytes.get(at + 2..).and_then(string::hex4).is_some() => 6,

@@ -5,6 +5,8 @@
 
 use std::borrow::Cow;
 
+use wide::u8x16;
+
 /// The contents of a string literal, between the quotes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Str<'a> {
@@ -74,44 +76,41 @@ impl<'a> Str<'a> {
     }
 }
 
-const LOW_BITS: u64 = 0x0101_0101_0101_0101;
-const HIGH_BITS: u64 = 0x8080_8080_8080_8080;
+/// Bytes that are looked at together.
+const BLOCK: usize = 16;
 
 /// The first position at or after `at` of a quote, a backslash or a control character; the end when there is none.
 #[inline]
 pub(super) fn plain_end(bytes: &[u8], mut at: usize) -> usize {
-    // Whole blocks without any of the three are the common case in long texts, and this form vectorises.
-    while let Some(block) = bytes.get(at..at + 32) {
-        let stop = block.iter().fold(0, |found, byte| {
-            found | u8::from(*byte == b'"') | u8::from(*byte == b'\\') | u8::from(*byte < 0x20)
-        });
-        if stop != 0 {
-            break;
+    while let Some(block) = bytes.get(at..).and_then(<[u8]>::first_chunk::<BLOCK>) {
+        match first_stop(block) {
+            BLOCK => at += BLOCK,
+            stop => return at + stop,
         }
-        at += 32;
-    }
-    while let Some(Ok(block)) = bytes.get(at..at + 8).map(<[u8; 8]>::try_from) {
-        let word = u64::from_le_bytes(block);
-        let quote = word ^ (LOW_BITS * 0x22);
-        let slash = word ^ (LOW_BITS * 0x5C);
-        // A byte's high bit is set where the byte is zero (after the xor) or below 0x20. Borrows can only disturb bytes
-        // above the first hit, and only the first hit is used.
-        let hits = ((quote.wrapping_sub(LOW_BITS) & !quote)
-            | (slash.wrapping_sub(LOW_BITS) & !slash)
-            | (word.wrapping_sub(LOW_BITS * 0x20) & !word))
-            & HIGH_BITS;
-        if hits != 0 {
-            return at + (hits.trailing_zeros() / 8) as usize;
-        }
-        at += 8;
     }
     while let Some(byte) = bytes.get(at) {
-        if matches!(byte, b'"' | b'\\' | 0..=0x1F) {
+        if is_stop(*byte) {
             return at;
         }
         at += 1;
     }
     at
+}
+
+#[inline]
+fn is_stop(byte: u8) -> bool {
+    matches!(byte, b'"' | b'\\' | 0..=0x1F)
+}
+
+/// The place of the first stop in a block; its length when there is none.
+#[inline]
+fn first_stop(block: &[u8; BLOCK]) -> usize {
+    let block = u8x16::new(*block);
+    let quote = block.simd_eq(u8x16::splat(b'"'));
+    let slash = block.simd_eq(u8x16::splat(b'\\'));
+    let control = block.min(u8x16::splat(0x1F)).simd_eq(block);
+    // The mask has one bit a byte; the bit above them ends the count where there is no stop.
+    ((quote | slash | control).to_bitmask() | 1 << BLOCK).trailing_zeros() as usize
 }
 
 /// The value of four hexadecimal digits.
@@ -125,36 +124,70 @@ pub(super) fn hex4(digits: &[u8]) -> Option<u16> {
 
 /// Reads the escapes of a literal that was checked before; what cannot be an escape is left as it is.
 fn unescape(raw: &str) -> Text<'static> {
-    let bytes = raw.as_bytes();
-    let mut out = Vec::with_capacity(bytes.len());
+    let mut out = Vec::with_capacity(raw.len());
+    let (_, lone) = unescape_into(&mut out, raw.as_bytes(), 0);
+    text_of(out, lone)
+}
+
+/// Reads the escapes of a literal from `at` to its closing quote or the end of `bytes`: that place, and whether there
+/// was a lone surrogate.
+pub(super) fn unescape_into(out: &mut Vec<u8>, bytes: &[u8], mut at: usize) -> (usize, bool) {
     let mut lone = false;
-    let mut at = 0;
-    while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {
-        let plain = memchr::memchr(b'\\', rest).unwrap_or(rest.len());
-        out.extend_from_slice(rest.get(..plain).unwrap_or_default());
-        at += plain;
-        let Some(escape) = bytes.get(at + 1) else { break };
-        at += 2;
-        let simple = match escape {
-            b'b' => 0x08,
-            b't' => b'\t',
-            b'n' => b'\n',
-            b'f' => 0x0C,
-            b'r' => b'\r',
-            b'u' => {
-                let unit = bytes.get(at..).and_then(hex4).unwrap_or(0xFFFD);
-                at += 4;
-                lone |= push_unit(&mut out, unit, bytes, &mut at);
-                continue;
+    loop {
+        // Whole blocks are copied and then cut: text with many escapes has too few bytes in between for anything else.
+        match bytes.get(at..).and_then(<[u8]>::first_chunk::<BLOCK>) {
+            Some(block) => {
+                out.extend_from_slice(block);
+                let stop = first_stop(block);
+                at += stop;
+                if stop == BLOCK {
+                    continue;
+                }
+                out.truncate(out.len() - (BLOCK - stop));
             }
-            other => *other,
-        };
-        out.push(simple);
+            None => {
+                let plain = plain_end(bytes, at);
+                out.extend_from_slice(bytes.get(at..plain).unwrap_or_default());
+                at = plain;
+            }
+        }
+        match bytes.get(at..).and_then(<[u8]>::first_chunk::<2>) {
+            Some([b'\\', b'u']) => {
+                let unit = bytes.get(at + 2..).and_then(hex4).unwrap_or(0xFFFD);
+                at += 6;
+                lone |= push_unit(out, unit, bytes, &mut at);
+            }
+            Some([b'\\', letter]) => {
+                out.push(MEANINGS[usize::from(*letter)]);
+                at += 2;
+            }
+            // A quote, or the end; a control character cannot be here.
+            _ => return (at.min(bytes.len()), lone),
+        }
     }
+}
+
+/// What a letter after a backslash means; each that is no escape, itself.
+const MEANINGS: [u8; 256] = {
+    let mut table = [0; 256];
+    let mut at = 0;
+    while at < 256 {
+        table[at] = at as u8;
+        at += 1;
+    }
+    table[b'b' as usize] = 0x08;
+    table[b't' as usize] = b'\t';
+    table[b'n' as usize] = b'\n';
+    table[b'f' as usize] = 0x0C;
+    table[b'r' as usize] = b'\r';
+    table
+};
+
+pub(super) fn text_of(bytes: Vec<u8>, lone: bool) -> Text<'static> {
     if lone {
-        return Text::Wtf8(out);
+        return Text::Wtf8(bytes);
     }
-    match String::from_utf8(out) {
+    match String::from_utf8(bytes) {
         Ok(text) => Text::Utf8(Cow::Owned(text)),
         Err(error) => Text::Wtf8(error.into_bytes()),
     }

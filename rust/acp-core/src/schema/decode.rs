@@ -1,11 +1,11 @@
 //! Decoding by the tables.
 //!
 //! Owns every rule of how values are read: absence, null, leniency, skipped items, repeated members, unknown members,
-//! scopes. Unions are in [`super::union`]. Knows neither where the values come from nor what is made of them.
+//! scopes. Unions are in [`super::union`], scalars in [`super::scalar`]. Knows neither where the values come from nor what is made of them.
 
 use super::fault::{Fault, FaultKind, Loc};
-use super::input::{Build, Input, Integer, Kind};
-use super::table::{Enum, Extra, Field, Flags, Int, Record, Scope, ScopeRule, Type, Unknown};
+use super::input::{Build, Input, Kind};
+use super::table::{Extra, Field, Flags, Record, Scope, ScopeRule, Type};
 
 /// Options of decoding.
 #[derive(Clone, Copy, Debug, Default)]
@@ -60,7 +60,7 @@ pub struct Decoder<I, B> {
     pub input: I,
     /// What makes the results.
     pub build: B,
-    options: Options,
+    pub(super) options: Options,
     faults: Vec<Fault>,
 }
 
@@ -79,21 +79,7 @@ impl<I: Input, B: Build<I>> Decoder<I, B> {
         self.value(ty, value).map_err(|stop| self.failure(stop))
     }
 
-    /// Decodes the members of the object at `value` as those of `record`, whatever discriminator it is written with.
-    ///
-    /// # Errors
-    /// As [`Decoder::decode`].
-    pub fn decode_members(
-        &mut self,
-        record: &'static Record,
-        value: I::Value,
-    ) -> Result<B::Value, Failure<B::Error>> {
-        self.faults.clear();
-        let tags = record.tag.map(|tag| Tags { outer: None, wire: tag.wire, value: None });
-        self.record(record, value, tags).map_err(|stop| self.failure(stop))
-    }
-
-    fn failure(&mut self, stop: Stop<B::Error>) -> Failure<B::Error> {
+    pub(super) fn failure(&mut self, stop: Stop<B::Error>) -> Failure<B::Error> {
         match stop {
             Stop::Failed(error) => Failure::Failed(error),
             Stop::Invalid | Stop::Retag => Failure::Invalid(std::mem::take(&mut self.faults)),
@@ -107,7 +93,7 @@ impl<I: Input, B: Build<I>> Decoder<I, B> {
     }
 
     #[cold]
-    fn locate(&mut self, mark: usize, step: Loc) {
+    pub(super) fn locate(&mut self, mark: usize, step: Loc) {
         for fault in self.faults.iter_mut().skip(mark) {
             fault.path.push(step);
         }
@@ -154,7 +140,7 @@ impl<I: Input, B: Build<I>> Decoder<I, B> {
         match ty {
             Type::Record(record) => match self.build.instance(&mut self.input, value, record) {
                 Some(made) => Ok(made),
-                None => self.record(record, value, None),
+                None => self.record(record, value, None, None),
             },
             Type::Union(union) => self.union(union, value, None),
             Type::Str => {
@@ -165,32 +151,14 @@ impl<I: Input, B: Build<I>> Decoder<I, B> {
             Type::Any => Ok(self.build.any(&mut self.input, value)?),
             Type::Object => {
                 self.expect(value, Kind::Object, FaultKind::Object)?;
-                Ok(self.build.any(&mut self.input, value)?)
+                Ok(self.build.open(&mut self.input, value)?)
             }
-            Type::Bool => {
-                self.expect(value, Kind::Bool, FaultKind::Bool)?;
-                let value = self.input.boolean(value);
-                Ok(self.build.boolean(value))
-            }
+            Type::Bool => self.boolean(value),
             Type::Int(range) => self.integer(*range, value),
-            Type::Float => {
-                self.expect(value, Kind::Number, FaultKind::Float)?;
-                match self.input.float(value) {
-                    Some(number) => Ok(self.build.float(number)?),
-                    None => Err(self.fault(FaultKind::Float)),
-                }
-            }
+            Type::Float => self.float(value),
             Type::List(item) => self.list(item, value, false).map(|(list, _)| list),
             Type::Map(item) => self.map(item, value),
-            Type::Text { min, max } => {
-                self.expect(value, Kind::Str, FaultKind::Str)?;
-                let length = self.input.text(value).chars().count();
-                if (*min..=*max).contains(&length) {
-                    Ok(self.build.string(&mut self.input, value)?)
-                } else {
-                    Err(self.fault(FaultKind::TextLength))
-                }
-            }
+            Type::Text { min, max } => self.text(*min, *max, value),
             Type::Null => {
                 self.expect(value, Kind::Null, FaultKind::Null)?;
                 self.input.pass(value);
@@ -204,44 +172,6 @@ impl<I: Input, B: Build<I>> Decoder<I, B> {
                 }
                 Err(self.fault(FaultKind::NoFit))
             }
-        }
-    }
-
-    fn enumeration(&mut self, known: &'static Enum, value: I::Value) -> Decoded<I, B> {
-        self.expect(value, Kind::Str, FaultKind::Str)?;
-        let text = self.input.text(value);
-        if let Some(found) = known.values.iter().find(|known| **known == text) {
-            return Ok(self.build.known(found)?);
-        }
-        match known.unknown {
-            Unknown::Become(other) if !self.options.keep_unknown => Ok(self.build.known(other)?),
-            Unknown::Reject if !self.options.keep_unknown => {
-                Err(self.fault(FaultKind::UnknownValue))
-            }
-            _ => Ok(self.build.string(&mut self.input, value)?),
-        }
-    }
-
-    fn integer(&mut self, range: Int, value: I::Value) -> Decoded<I, B> {
-        let (min, max): (i64, u64) = match range {
-            Int::U16 => (0, u16::MAX.into()),
-            Int::U32 => (0, u32::MAX.into()),
-            Int::U64 => (0, u64::MAX),
-            Int::I32 => (i32::MIN.into(), i32::MAX.unsigned_abs().into()),
-            Int::I64 => (i64::MIN, i64::MAX.unsigned_abs()),
-            Int::NonZeroU16 => (1, u16::MAX.into()),
-            Int::NonZeroU32 => (1, u32::MAX.into()),
-        };
-        match self.input.integer(value, self.options.lax) {
-            Integer::Signed(number)
-                if number >= min && u64::try_from(number).is_ok_and(|number| number > max) =>
-            {
-                Err(self.fault(FaultKind::IntRange))
-            }
-            Integer::Signed(number) if number >= min => Ok(self.build.signed(number)?),
-            Integer::Unsigned(number) if number <= max => Ok(self.build.unsigned(number)?),
-            Integer::Not => Err(self.fault(FaultKind::Int)),
-            _ => Err(self.fault(FaultKind::IntRange)),
         }
     }
 
@@ -306,12 +236,15 @@ impl<I: Input, B: Build<I>> Decoder<I, B> {
 
     // -- records ------------------------------------------------------------------------------------------------------
 
+    /// With `begun`, the walk over the members is under way: those before were the discriminator.
     pub(super) fn record(
         &mut self,
         record: &'static Record,
         value: I::Value,
         tags: Option<Tags>,
+        begun: Option<I::Members>,
     ) -> Decoded<I, B> {
+        let begun = if record.only.is_empty() { begun } else { None };
         match self.input.kind(value) {
             Kind::Object => {}
             Kind::Null if record.null_is_empty => {
@@ -325,14 +258,17 @@ impl<I: Input, B: Build<I>> Decoder<I, B> {
         let (inactive, keep) = self.deciders(record, value);
         let mut object = self.build.begin(record)?;
         let mut state = Members::default();
-        let mut members = self.input.members(value);
+        let mut members = match begun {
+            Some(members) => members,
+            None => self.input.members(value),
+        };
         let mut likely = 0;
         loop {
             let expect = record.fields.get(likely).map_or("\0", |field| field.wire);
             let Some((key, place)) = self.input.next(&mut members, expect) else { break };
             let index = match key {
                 None => Some(likely),
-                Some(key) => record.fields.iter().position(|field| self.input.names(key, field)),
+                Some(key) => self.find_field(record, key, likely),
             };
             match index.filter(|index| inactive >> index & 1 == 0) {
                 Some(index) => {
@@ -362,6 +298,15 @@ impl<I: Input, B: Build<I>> Decoder<I, B> {
             return Err(Stop::Invalid);
         }
         Ok(self.build.end(object, record, state.set)?)
+    }
+
+    /// The field of a member name. Writers keep to one order, so the search begins after the last one found.
+    #[inline]
+    fn find_field(&self, record: &'static Record, key: I::Key, likely: usize) -> Option<usize> {
+        let (before, after) = record.fields.split_at_checked(likely).unwrap_or((record.fields, &[]));
+        let named = |field: &Field| self.input.names(key, field);
+        let later = after.iter().position(named).map(|at| likely + at);
+        later.or_else(|| before.iter().position(named))
     }
 
     /// The fields that are not read in this object, and whether members without a field are part of the value.

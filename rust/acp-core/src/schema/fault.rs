@@ -85,6 +85,8 @@ kinds! {
     UnknownValue "unknown_value" "is not one of the known values",
     /// A discriminator that no variant has.
     UnknownVariant "unknown_variant" "has an unknown discriminator",
+    /// A discriminator of a known variant in the catch-all.
+    KnownVariant "known_variant" "has a discriminator that another type is for",
     /// A discriminator that is absent or no string.
     TagMissing "tag_missing" "must have a discriminator that is a string",
     /// A string that is too short or too long.

@@ -53,6 +53,14 @@ pub trait Input {
     fn text(&mut self, string: Self::Value) -> Cow<'_, str>;
     /// The value of a boolean.
     fn boolean(&mut self, value: Self::Value) -> bool;
+    /// What a value that is no boolean says as one, where the input has looser forms.
+    fn loose_boolean(&mut self, _value: Self::Value) -> Option<bool> {
+        None
+    }
+    /// What a value that is no number says as a finite double, where the input has looser forms.
+    fn loose_float(&mut self, _value: Self::Value) -> Option<f64> {
+        None
+    }
     /// The value as an integer.
     fn integer(&mut self, value: Self::Value, lax: bool) -> Integer;
     /// The value as a double; None when it is no number or beyond range.
@@ -119,6 +127,20 @@ pub trait Build<I: Input> {
     /// # Errors
     /// When the value cannot be made.
     fn any(&mut self, input: &mut I, value: I::Value) -> Result<Self::Value, Self::Error>;
+    /// The object at `value` as it is, which is taken; its members may be in a container of its own.
+    ///
+    /// # Errors
+    /// When the value cannot be made.
+    fn open(&mut self, input: &mut I, value: I::Value) -> Result<Self::Value, Self::Error> {
+        self.any(input, value)
+    }
+    /// Tells that a value was read in a way that its writer should not rely on.
+    ///
+    /// # Errors
+    /// When whoever is told takes it for an error.
+    fn warn(&mut self, _what: &'static str) -> Result<(), Self::Error> {
+        Ok(())
+    }
     /// Begins a list.
     ///
     /// # Errors

@@ -10,9 +10,12 @@ pub mod fault;
 pub mod generated;
 pub mod input;
 mod json_input;
+mod place;
+mod scalar;
 pub mod table;
 mod union;
 pub mod value;
 
 pub use fault::{Fault, FaultKind, Loc};
 pub use json_input::{Json, digits, whole};
+pub use place::Place;

@@ -27,7 +27,8 @@ impl<I: Input, B: Build<I>> Decoder<I, B> {
             if let Some((variant, record)) = self.known(union, place).and_then(with_record) {
                 let tags = Tags { outer, wire: union.tag, value: Some(variant.value) };
                 let mark = self.mark();
-                match self.record(record, value, Some(tags)) {
+                self.input.pass(place);
+                match self.record(record, value, Some(tags), Some(members)) {
                     Err(Stop::Retag) => self.forget(mark),
                     Err(Stop::Invalid) if falls_through(union, variant) => self.forget(mark),
                     done => return done,
@@ -76,7 +77,7 @@ impl<I: Input, B: Build<I>> Decoder<I, B> {
             (Some(_), _) if union.untagged_when_absent && place.is_some() => {
                 Err(self.fault(FaultKind::TagMissing))
             }
-            (Some(record), _) => self.record(record, value, Some(tags)),
+            (Some(record), _) => self.record(record, value, Some(tags), None),
             (None, Some(other)) if is_text => self.other(other, value, outer),
             (None, _) if is_text => Err(self.fault(FaultKind::UnknownVariant)),
             (None, _) => Err(self.fault(FaultKind::TagMissing)),
@@ -90,7 +91,7 @@ impl<I: Input, B: Build<I>> Decoder<I, B> {
         value: I::Value,
         outer: Option<&'static str>,
     ) -> Decoded<I, B> {
-        self.record(record, value, outer.map(|wire| Tags { outer: None, wire, value: None }))
+        self.record(record, value, outer.map(|wire| Tags { outer: None, wire, value: None }), None)
     }
 
     fn target(
@@ -101,7 +102,7 @@ impl<I: Input, B: Build<I>> Decoder<I, B> {
         tags: Tags,
     ) -> Decoded<I, B> {
         match variant.target {
-            Target::Record(record) => self.record(record, value, Some(tags)),
+            Target::Record(record) => self.record(record, value, Some(tags), None),
             Target::Union(inner) => self.union(inner, value, Some(union.tag)),
             Target::Scoped(scopes) => self.scoped(union.scope, scopes, value, tags),
         }
@@ -124,7 +125,7 @@ impl<I: Input, B: Build<I>> Decoder<I, B> {
             ScopeRule::First => {
                 for (_, record) in scopes {
                     if let Some(made) =
-                        self.attempt(|decoder| decoder.record(record, value, Some(tags)))?
+                        self.attempt(|decoder| decoder.record(record, value, Some(tags), None))?
                     {
                         return Ok(made);
                     }
@@ -132,7 +133,7 @@ impl<I: Input, B: Build<I>> Decoder<I, B> {
                 // None fits: the faults of the scope whose key is there say most.
                 let record = present.first().copied().or(scopes.first().map(|(_, record)| *record));
                 match record {
-                    Some(record) => self.record(record, value, Some(tags)),
+                    Some(record) => self.record(record, value, Some(tags), None),
                     None => Err(self.fault(FaultKind::Scope)),
                 }
             }
@@ -147,11 +148,11 @@ impl<I: Input, B: Build<I>> Decoder<I, B> {
                         return Err(self.fault(FaultKind::Scope));
                     }
                 }
-                self.record(mine, value, Some(tags))
+                self.record(mine, value, Some(tags), None)
             }
             ScopeRule::FirstPresent => {
                 match present.first().copied().or(scopes.first().map(|(_, record)| *record)) {
-                    Some(record) => self.record(record, value, Some(tags)),
+                    Some(record) => self.record(record, value, Some(tags), None),
                     None => Err(self.fault(FaultKind::Scope)),
                 }
             }

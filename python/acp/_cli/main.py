@@ -1,0 +1,44 @@
+"""Arguments of the command `acp`.
+
+Owns the parser and the choice of a subcommand. What a subcommand does is in its own module.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ("main",)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command with `arguments`, those of the process by default, and returns its exit
+    code.
+    """
+    parser = argparse.ArgumentParser(prog="acp", description="Agent Client Protocol for Python.")
+    parser.add_argument("--version", action="store_true", help="print the version and exit")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    demo = commands.add_parser(
+        "demo",
+        help="an agent and a client in two processes, live",
+        description="Starts an agent in a second process and talks to it: streamed text, a plan, a "
+        "tool call with a permission, a cancelled turn. Exits with 0 when all went as it should.",
+    )
+    demo.add_argument("--json", action="store_true", help="one JSON object per line")
+    options = parser.parse_args(arguments)
+    if options.version:
+        import acp
+
+        sys.stdout.write(f"{acp.__version__}\n")
+        return 0
+    if options.command == "demo":
+        from acp._cli.demo import run_demo
+        from acp._cli.screen import JsonScreen, open_screen
+
+        return run_demo(JsonScreen() if options.json else open_screen(), live=not options.json)
+    parser.print_help()
+    return 2

@@ -1,0 +1,6 @@
+//! Feeds the fuzzer's inputs to [`acp_fuzz::decode`] with the types of version 1.
+#![no_main]
+
+use acp_core::schema::generated::V1;
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| acp_fuzz::timed(|| acp_fuzz::decode(&V1, data)));

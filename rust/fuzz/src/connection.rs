@@ -1,0 +1,196 @@
+//! The connection machine.
+
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+
+use acp_core::connection::Connection;
+use acp_core::event::Event;
+use acp_core::id::{Id, Token};
+use acp_core::json::{Cursor, Kind, Scanner};
+use acp_core::options::{BatchPolicy, Options, Role};
+
+use crate::parts;
+
+/// Requests that are sent before the input, so that it can answer them.
+const ASKED: usize = 4;
+
+/// When requests are answered.
+#[derive(Clone, Copy, PartialEq)]
+enum When {
+    AtOnce,
+    AtTheEnd,
+}
+
+/// What came out of one run.
+#[derive(Debug, Default, PartialEq)]
+struct Log {
+    events: Vec<String>,
+    output: Vec<u8>,
+}
+
+/// What one run has to answer for.
+#[derive(Default)]
+struct Account {
+    asked: Vec<Id>,
+    responses: Vec<i64>,
+    answered_rejections: usize,
+    requests: Vec<Token>,
+    notifications: Vec<Token>,
+}
+
+impl Account {
+    fn note(&mut self, event: &Event<'_>) {
+        match event {
+            Event::Request { token, id, .. } => {
+                self.asked.push((*id).clone());
+                self.requests.push(*token);
+            }
+            Event::Notification { token: Some(token), .. } => self.notifications.push(*token),
+            Event::Response { id, .. } => self.responses.push(*id),
+            Event::Rejected { answered: true, .. } => self.answered_rejections += 1,
+            _ => {}
+        }
+    }
+
+    /// Answers what is open; returns how many were refused instead.
+    fn answer(&mut self, connection: &mut Connection) -> usize {
+        let mut refused = 0;
+        for token in self.notifications.drain(..) {
+            connection.handled(token);
+        }
+        for (at, token) in self.requests.drain(..).enumerate() {
+            if !connection.admit(token) {
+                refused += 1;
+            } else if at % 3 == 0 {
+                assert!(connection.respond_error(token, -32603, "Internal error", Some("{\n}")));
+            } else {
+                let Ok(first) = connection.respond(token, |out| {
+                    out.extend_from_slice(b"{\n\"protocolVersion\":2}");
+                    Ok::<_, Infallible>(())
+                });
+                assert!(first);
+            }
+            assert!(!connection.respond_error(token, 0, "twice", None));
+        }
+        refused
+    }
+}
+
+fn run<'a>(options: &Options, chunks: impl Iterator<Item = &'a [u8]>, when: When, frames: bool) -> Log {
+    let mut connection = Connection::new(options.clone());
+    for _ in 0..ASKED {
+        let Ok(_) = connection.request("initialize", |_| Ok::<_, Infallible>(false));
+    }
+    connection.forget(1);
+    connection.clear_output();
+    let mut log = Log::default();
+    let mut account = Account::default();
+    let mut late_refusals = 0;
+    for chunk in chunks {
+        let mut sink = |event: Event<'_>| {
+            account.note(&event);
+            log.events.push(format!("{event:?}"));
+        };
+        if frames {
+            connection.receive_frame(chunk, &mut sink);
+        } else {
+            connection.receive(chunk, &mut sink);
+        }
+        if when == When::AtOnce {
+            late_refusals += account.answer(&mut connection);
+        }
+    }
+    connection.end_of_input(&mut |event| {
+        account.note(&event);
+        log.events.push(format!("{event:?}"));
+    });
+    late_refusals += account.answer(&mut connection);
+    log.output = connection.take_output();
+    assert_eq!(connection.in_flight(), 0);
+    assert_eq!(connection.open_batches(), 0);
+    assert_eq!(connection.input_len(), 0);
+    let early_refusals = usize::try_from(connection.counters().refused).unwrap_or(0) - late_refusals;
+    assert_eq!(connection.pending().count() + account.responses.len(), ASKED - 1);
+    check_replies(&log.output, &account, early_refusals);
+    log
+}
+
+fn check_replies(output: &[u8], account: &Account, early_refusals: usize) {
+    let mut replies: BTreeMap<Id, usize> = BTreeMap::new();
+    let text = core::str::from_utf8(output).unwrap_or("no text");
+    for line in text.lines() {
+        assert!(Scanner::check(line).is_ok(), "what leaves is JSON");
+        let mut cursor = Cursor::new(line);
+        if cursor.kind() == Kind::List {
+            assert!(cursor.enter(), "an empty array leaves");
+            loop {
+                *replies.entry(reply_id(cursor.skip())).or_default() += 1;
+                if !cursor.more() {
+                    break;
+                }
+            }
+        } else {
+            *replies.entry(reply_id(line)).or_default() += 1;
+        }
+    }
+    let expected = account.asked.len() + account.answered_rejections + early_refusals;
+    assert_eq!(replies.values().sum::<usize>(), expected, "replies and requests");
+    for id in &account.asked {
+        let left = replies.get_mut(id).filter(|left| **left > 0);
+        assert!(left.is_some(), "a request has no reply");
+        if let Some(left) = left {
+            *left -= 1;
+        }
+    }
+}
+
+/// The id of a reply, which has a result or an error.
+fn reply_id(reply: &str) -> Id {
+    let mut cursor = Cursor::new(reply);
+    assert!(cursor.kind() == Kind::Object && cursor.enter(), "a reply is an object");
+    let (mut id, mut outcomes) = (None, 0);
+    loop {
+        let name = cursor.key();
+        let value = cursor.skip();
+        if name.is("id") {
+            id = Id::read(value);
+        }
+        outcomes += usize::from(name.is("result") || name.is("error"));
+        if !cursor.more() {
+            break;
+        }
+    }
+    assert_eq!(outcomes, 1);
+    let id = id.filter(|_| outcomes == 1);
+    assert!(id.is_some(), "a reply has an id");
+    id.unwrap_or(Id::Null)
+}
+
+/// There are as many replies as requests, under their ids, however and whenever the input comes; and cutting the input
+/// otherwise changes neither events nor replies.
+///
+/// # Panics
+/// When that does not hold.
+pub fn connection(data: &[u8]) {
+    let ([flags, limit, chunk, _], stream) = parts(data);
+    let has = |bit: u8| flags & (1 << bit) != 0;
+    let role = if has(0) { Role::Client } else { Role::Agent };
+    let options = Options {
+        version: if has(1) { 2 } else { 1 },
+        batches: if has(2) { BatchPolicy::Reject } else { BatchPolicy::Accept },
+        require_initialize: has(3),
+        lax: has(4),
+        unwrap_successor: has(5),
+        guard: !has(6),
+        max_message_bytes: if limit == 0 { 64 << 20 } else { usize::from(limit) * 4 },
+        max_depth: if has(7) { 4 } else { 1024 },
+        max_batch_entries: if has(7) { 3 } else { 1024 },
+        ..Options::new(role)
+    };
+    let chunk = usize::from(chunk) + 2;
+    let whole = run(&options, std::iter::once(stream), When::AtTheEnd, false);
+    assert_eq!(run(&options, stream.chunks(1), When::AtTheEnd, false), whole, "byte by byte");
+    assert_eq!(run(&options, stream.chunks(chunk), When::AtTheEnd, false), whole, "in chunks");
+    run(&options, stream.chunks(chunk), When::AtOnce, false);
+    run(&options, stream.split(|byte| *byte == b'\n'), When::AtOnce, true);
+}
