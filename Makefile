@@ -86,6 +86,7 @@ bench: setup $(PEER_READY)
 	$(PY) -m benches --peer $(PEER_VENV)/bin/python
 
 docs: gen
+	$(PY) -m tools.readme
 	$(PY) -m tools.links
 
 pythons: $(TOOLS_READY)

@@ -2,31 +2,34 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
 
+from tools.readme import shown, with_programs
+
 ROOT = Path(__file__).resolve().parent.parent
-# A block of code, introduced by a line that links the file it shows.
-SHOWN = re.compile(
-    r"\]\((examples/[\w.]+)\)[^\n]*\n\n```python\n(.*?)^```$", re.MULTILINE | re.DOTALL
-)
-
-
-def blocks() -> dict[str, str]:
-    return dict(SHOWN.findall((ROOT / "README.md").read_text("utf-8")))
+README = (ROOT / "README.md").read_text("utf-8")
+PROGRAMS = ["examples/echo_agent.py", "examples/client.py"]
 
 
 def test_the_readme_shows_an_agent_and_a_client() -> None:
-    assert set(blocks()) == {"examples/echo_agent.py", "examples/client.py"}
+    assert list(shown(README)) == PROGRAMS
 
 
-@pytest.mark.parametrize("name", ["examples/echo_agent.py", "examples/client.py"])
+@pytest.mark.parametrize("name", PROGRAMS)
 def test_a_program_in_the_readme_is_the_file_it_names(name: str) -> None:
-    assert blocks()[name] == (ROOT / name).read_text("utf-8")
+    assert shown(README)[name] == (ROOT / name).read_text("utf-8")
 
 
 def test_every_python_block_of_the_readme_names_its_file() -> None:
-    text = (ROOT / "README.md").read_text("utf-8")
-    assert text.count("```python") == len(blocks())
+    assert README.count("```python") == len(shown(README))
+
+
+def test_a_program_that_changed_is_put_in_place_and_the_text_around_it_stays(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "examples").mkdir()
+    (tmp_path / "examples" / "one.py").write_text("print(2)\n", "utf-8")
+    text = "# Title\n\n[one](examples/one.py) prints:\n\n```python\nprint(1)\n```\n\nEnd.\n"
+    assert with_programs(text, tmp_path) == text.replace("print(1)", "print(2)")

@@ -4,7 +4,7 @@ Nothing here does I/O, reads a clock, starts a thread or logs. Bytes go in, even
 to send are taken.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Final, Literal, final
 
 from typing_extensions import Self, disjoint_base
@@ -25,9 +25,12 @@ UNSET: Final[UnsetType]
 
 @disjoint_base
 class ValidationError(ValueError):
-    """A value does not fit its type. `str()` names places and rules, never the value."""
+    """A value does not fit its type. `str()` names places and rules, never the value.
 
-    def __new__(cls, *_args: object) -> Self: ...
+    Made of the name of the type that was expected and of what `errors()` is to return.
+    """
+
+    def __new__(cls, title: str = "", errors: Iterable[Mapping[str, Any]] | None = None) -> Self: ...
     @property
     def title(self) -> str:
         """The name of the type that was expected."""
@@ -96,6 +99,15 @@ def register(version: int, schema_hash: str, classes: Sequence[type[Model]]) -> 
     Checks each slot (object member, writable, inside the instance) and that `schema_hash` is the
     core's own.
     Raises ImportError when the generated modules and the extension were built from different facts.
+    """
+
+def fault_kinds() -> list[tuple[str, str]]:
+    """The rules that a value can break: `type` and `message` as `ValidationError.errors()` has."""
+
+def field_facts(cls: type[Model]) -> list[tuple[str, str, bool, Any]]:
+    """Name, wire name, whether it is required, and default of each field of a schema class.
+
+    Constant discriminators come last. The default of a required field is None.
     """
 
 def decode(version: int, type_name: str, data: bytes | str, *, lax: bool = False) -> Any:

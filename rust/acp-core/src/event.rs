@@ -173,7 +173,7 @@ pub struct Counters {
     pub swallowed_responses: u64,
     /// Notifications that were lost because they were over a limit.
     pub lost_notifications: u64,
-    /// `$/cancel_request` notifications that hit no unanswered request.
+    /// `$/cancel_request` notifications that hit no unanswered request, or only such as were cancelled before.
     pub idle_cancellations: u64,
     /// Requests refused by the rules of initialization.
     pub refused: u64,

@@ -47,19 +47,17 @@ impl Id {
             Self::Str(Text::Wtf8(bytes)) => writer.wtf8(bytes),
         }
     }
-
-    fn sort_key(&self) -> (u8, i64, &[u8]) {
-        match self {
-            Self::Null => (0, 0, &[]),
-            Self::Int(number) => (1, *number, &[]),
-            Self::Str(text) => (2, 0, text.as_bytes()),
-        }
-    }
 }
 
 impl Ord for Id {
     fn cmp(&self, other: &Self) -> Ordering {
-        self.sort_key().cmp(&other.sort_key())
+        match (self, other) {
+            (Self::Int(a), Self::Int(b)) => a.cmp(b),
+            (Self::Str(a), Self::Str(b)) => a.as_bytes().cmp(b.as_bytes()),
+            (Self::Null, Self::Null) => Ordering::Equal,
+            (Self::Null, _) | (Self::Int(_), Self::Str(_)) => Ordering::Less,
+            (_, Self::Null) | (Self::Str(_), Self::Int(_)) => Ordering::Greater,
+        }
     }
 }
 
@@ -101,6 +99,9 @@ mod tests {
             assert_eq!(Id::read(bad), None, "{bad}");
         }
         assert_ne!(Id::read("1"), Id::read("\"1\""));
+        let ids =
+            ["null", "-1", "0", "9", "\"\"", "\"0\"", "\"é\""].map(|raw| Id::read(raw).unwrap());
+        assert!(ids.is_sorted() && ids.windows(2).all(|pair| pair[0] != pair[1]));
         assert_eq!(Id::read(r#""\u0061""#), Id::read("\"a\""));
     }
 

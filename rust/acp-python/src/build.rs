@@ -17,6 +17,10 @@ pub trait ToPython<'py>: Input {
     fn string(&mut self, py: Python<'py>, value: Self::Value) -> PyResult<Bound<'py, PyAny>>;
     /// The value at `value` as it is, which is taken.
     fn any(&mut self, py: Python<'py>, value: Self::Value) -> PyResult<Bound<'py, PyAny>>;
+    /// The object at `value` as it is, in a dict that nobody else has; it is taken.
+    fn open(&mut self, py: Python<'py>, value: Self::Value) -> PyResult<Bound<'py, PyAny>> {
+        self.any(py, value)
+    }
     /// A member name.
     fn key(&mut self, py: Python<'py>, key: Self::Key) -> PyResult<Bound<'py, PyString>>;
     /// The value itself when it is an object of the schema already, and its class.
@@ -99,6 +103,16 @@ impl<'py, I: ToPython<'py>> Build<I> for PyBuild<'py> {
 
     fn any(&mut self, input: &mut I, value: I::Value) -> PyResult<Self::Value> {
         input.any(self.py, value)
+    }
+
+    fn open(&mut self, input: &mut I, value: I::Value) -> PyResult<Self::Value> {
+        input.open(self.py, value)
+    }
+
+    #[cold]
+    fn warn(&mut self, what: &'static str) -> PyResult<()> {
+        let category = self.py.get_type::<pyo3::exceptions::PyUserWarning>();
+        PyErr::warn(self.py, &category, &std::ffi::CString::new(what)?, 1)
     }
 
     fn begin_list(&mut self) -> PyResult<Self::List> {

@@ -3,8 +3,10 @@
 //! Owns the registry that `acp._core.register` fills once per protocol version. A class that is registered lives for
 //! ever. Everything that writes a slot by its offset relies on the checks made here.
 
+use std::borrow::Cow;
 use std::sync::OnceLock;
 
+use acp_core::schema::Place;
 use acp_core::schema::generated::{V1, V2};
 use acp_core::schema::table::{Default, Flags, Record, Schema};
 use pyo3::exceptions::{PyImportError, PyTypeError};
@@ -28,8 +30,10 @@ pub struct Class {
     defaults: Box<[*mut ffi::PyObject]>,
     /// Attribute names, interned.
     names: Box<[Py<PyString>]>,
-    /// Constant discriminators: attribute names and values.
-    pub tags: Vec<(Py<PyString>, Py<PyAny>)>,
+    /// Constant discriminators, that of the outer union first.
+    pub tags: Vec<Tag>,
+    /// Where the record stands among the unions.
+    pub place: Place,
 }
 
 // SAFETY: the pointers are to objects that the registry owns for ever and never changes; they are used under the
@@ -37,6 +41,16 @@ pub struct Class {
 unsafe impl Send for Class {}
 // SAFETY: as above.
 unsafe impl Sync for Class {}
+
+/// A constant discriminator of a class.
+pub struct Tag {
+    /// Attribute name.
+    pub name: Py<PyString>,
+    /// Member name.
+    pub wire: &'static str,
+    /// The value.
+    pub value: Py<PyString>,
+}
 
 /// The classes of one protocol version.
 struct Classes {
@@ -275,12 +289,14 @@ fn check(
         defaults: vec![std::ptr::null_mut(); record.fields.len()].into_boxed_slice(),
         names: Box::default(),
         tags: Vec::new(),
+        place: schema(version)?.place(record),
     };
     let mut names = Vec::with_capacity(record.fields.len());
     for (index, field) in record.fields.iter().enumerate() {
         let member = ty.getattr(field.name)?;
-        let offset =
-            slot_offset(&member, ty, size).ok_or_else(|| wrong("a field is no object slot"))?;
+        let offset = slot_offset(&member, ty, size)
+            .filter(|_| member.getattr("__name__").is_ok_and(|name| name.eq(field.name).unwrap_or(false)))
+            .ok_or_else(|| wrong("a field is no object slot of its name"))?;
         class.offsets[index] = offset;
         class.defaults[index] = shared_default(py, version, field)?;
         names.push(PyString::intern(py, field.name).unbind());
@@ -292,44 +308,51 @@ fn check(
         }
     }
     class.names = names.into_boxed_slice();
-    let union = record.tag.map(|tag| tag.union);
-    for (name, value) in tags_of(record, schema(version)?, union) {
-        class.tags.push((
-            PyString::intern(py, name).unbind(),
-            PyString::intern(py, value).unbind().into_any(),
-        ));
+    let outer = class.place.outer.map(|(wire, value)| (wire, attribute(wire), value));
+    for (wire, name, value) in
+        outer.into_iter().chain(record.tag.map(|tag| (tag.wire, Cow::Borrowed(tag.name), tag.value)))
+    {
+        let value = PyString::intern(py, value);
+        if !ty.getattr(&*name)?.eq(&value)? {
+            return Err(wrong("a discriminator is not the one of this class"));
+        }
+        if wire != name {
+            ty.setattr(wire, &value)?;
+        }
+        class.tags.push(Tag {
+            name: PyString::intern(py, &name).unbind(),
+            wire,
+            value: value.unbind(),
+        });
     }
     // The registry keeps the type for ever.
     std::mem::forget(ty.clone());
     Ok(class)
 }
 
-/// The constant discriminators of a class: its own, and that of the union in which its union is a variant.
-fn tags_of(
-    record: &Record,
-    schema: &Schema,
-    union: Option<&str>,
-) -> Vec<(&'static str, &'static str)> {
-    use acp_core::schema::table::{Target, Type};
-    let mut tags = Vec::new();
-    for (_, ty) in schema.types {
-        let Type::Union(outer) = ty else { continue };
-        for variant in outer.variants {
-            let Target::Union(inner) = variant.target else { continue };
-            if union.is_some_and(|union| union == inner.name)
-                || inner.other.is_some_and(|other| other.name == record.name)
-            {
-                tags.push((attribute(outer.tag), variant.value));
-            }
-        }
+/// The attribute of a member name.
+pub fn attribute(wire: &str) -> Cow<'_, str> {
+    if !wire.bytes().any(|byte| byte.is_ascii_uppercase()) {
+        return Cow::Borrowed(wire);
     }
-    tags.extend(record.tag.map(|tag| (tag.name, tag.value)));
-    tags
+    let mut name = String::with_capacity(wire.len() + 2);
+    for ch in wire.chars() {
+        if ch.is_ascii_uppercase() && !name.is_empty() {
+            name.push('_');
+        }
+        name.push(ch.to_ascii_lowercase());
+    }
+    Cow::Owned(name)
 }
 
-/// The attribute of a discriminator's wire name.
-fn attribute(wire: &'static str) -> &'static str {
-    if wire == "sessionUpdate" { "session_update" } else { wire }
+/// Whether `name` is the attribute of a member name.
+pub fn is_attribute(name: &str, wire: &str) -> bool {
+    let mut rest = name.bytes();
+    let fits = wire.bytes().enumerate().all(|(at, byte)| {
+        let begins = byte.is_ascii_uppercase() && at > 0;
+        (!begins || rest.next() == Some(b'_')) && rest.next() == Some(byte.to_ascii_lowercase())
+    });
+    fits && rest.next().is_none()
 }
 
 /// The offset of the slot that `member` describes, when it is a writable object slot within instances of `ty`.

@@ -3,14 +3,16 @@
 //! Owns what `model_dump` and `model_dump_json` return, which is not what goes on the wire: every member unless asked
 //! otherwise, by attribute name unless asked otherwise.
 
+use acp_core::json::MAX_DEPTH;
+use acp_core::schema::FaultKind;
 use acp_core::schema::table::Default;
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 
 use crate::classes::{self, Class};
 use crate::unset::UnsetType;
-use crate::{functions, model};
+use crate::{error, foreign, functions, model, source, text};
 
 /// Options of a dump.
 #[derive(Clone, Copy)]
@@ -26,21 +28,37 @@ pub struct Dump {
     pub exclude_defaults: bool,
     /// Members that are None are left out.
     pub exclude_none: bool,
+    /// How many containers there are around.
+    pub depth: usize,
 }
 
 type Choice<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
 
-/// Whether a choice (a set of names, or a dict of names and deeper choices) names `key` whole, and the deeper choice.
+/// Whether a choice (a set of names, or a dict of names and deeper choices) names one of `keys` whole, and the deeper
+/// choice. Items of a list go by two keys, their index from the start and from the end.
 fn chosen<'py>(
     choice: Choice<'_, 'py>,
-    key: &Bound<'py, PyAny>,
+    keys: &[Bound<'py, PyAny>],
 ) -> PyResult<(bool, Option<Bound<'py, PyAny>>)> {
     let Some(choice) = choice else { return Ok((false, None)) };
-    let Ok(choice) = choice.cast::<PyDict>() else { return Ok((choice.contains(key)?, None)) };
-    let found = match choice.get_item(key)? {
-        None if key.is_instance_of::<PyInt>() => choice.get_item("__all__")?,
-        found => found,
+    let Ok(dict) = choice.cast::<PyDict>() else {
+        if choice.is_instance_of::<PyBool>() || choice.is_none() {
+            return Err(PyTypeError::new_err("`include` and `exclude` have to be sets or dicts"));
+        }
+        for key in keys {
+            if choice.contains(key)? {
+                return Ok((true, None));
+            }
+        }
+        return Ok((false, None));
     };
+    let mut found = None;
+    for key in keys {
+        found = found.map_or_else(|| dict.get_item(key), |found| Ok(Some(found)))?;
+    }
+    if found.is_none() && keys.len() > 1 {
+        found = dict.get_item("__all__")?;
+    }
     Ok(match found {
         None => (false, None),
         // `True` and `...` name the member whole.
@@ -48,6 +66,26 @@ fn chosen<'py>(
         Some(found) if found.is(found.py().Ellipsis()) => (true, None),
         Some(found) => (false, Some(found)),
     })
+}
+
+/// What is left of choices for one member.
+struct Deeper<'py> {
+    include: Option<Bound<'py, PyAny>>,
+    exclude: Option<Bound<'py, PyAny>>,
+}
+
+/// The choices within a member; None when it is left out.
+fn within<'py>(
+    include: Choice<'_, 'py>,
+    exclude: Choice<'_, 'py>,
+    keys: &[Bound<'py, PyAny>],
+) -> PyResult<Option<Deeper<'py>>> {
+    let (whole, deeper_include) = chosen(include, keys)?;
+    if include.is_some() && !whole && deeper_include.is_none() {
+        return Ok(None);
+    }
+    let (whole, deeper_exclude) = chosen(exclude, keys)?;
+    Ok((!whole).then_some(Deeper { include: deeper_include, exclude: deeper_exclude }))
 }
 
 impl Dump {
@@ -60,6 +98,7 @@ impl Dump {
         exclude: Choice<'_, 'py>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let py = object.py();
+        let inner = self.deeper()?;
         let dict = PyDict::new(py);
         let set = model::state(object).set();
         for (index, field) in class.record.fields.iter().enumerate() {
@@ -75,21 +114,19 @@ impl Dump {
             }
             let name = class.name(py, index);
             let key = if self.by_alias { PyString::intern(py, field.wire) } else { name.clone() };
-            self.member(&dict, name.as_any(), &key, &value, include, exclude)?;
+            inner.member(&dict, name.as_any(), key.as_any(), &value, include, exclude)?;
         }
-        for (name, value) in &class.tags {
-            let name = name.bind(py);
-            let wire =
-                if name.to_str()? == "session_update" { "sessionUpdate" } else { name.to_str()? };
-            let key = if self.by_alias { PyString::intern(py, wire) } else { name.clone() };
-            self.member(&dict, name.as_any(), &key, value.bind(py), include, exclude)?;
+        for tag in &class.tags {
+            let name = tag.name.bind(py);
+            let key = if self.by_alias { PyString::intern(py, tag.wire) } else { name.clone() };
+            inner.member(&dict, name.as_any(), key.as_any(), tag.value.bind(py), include, exclude)?;
         }
-        if class.keeps_extra() {
+        if class.keeps_extra(object) {
             for (key, value) in model::state(object).extra(py).into_iter().flatten() {
                 if self.exclude_none && value.is_none() {
                     continue;
                 }
-                self.member(&dict, &key, key.cast()?, &value, include, exclude)?;
+                inner.member(&dict, &key, &key, &value, include, exclude)?;
             }
         }
         Ok(dict)
@@ -99,32 +136,39 @@ impl Dump {
         self,
         dict: &Bound<'py, PyDict>,
         name: &Bound<'py, PyAny>,
-        key: &Bound<'py, PyString>,
+        key: &Bound<'py, PyAny>,
         value: &Bound<'py, PyAny>,
         include: Choice<'_, 'py>,
         exclude: Choice<'_, 'py>,
     ) -> PyResult<()> {
-        let (whole, deeper_include) = chosen(include, name)?;
-        if include.is_some() && !whole && deeper_include.is_none() {
-            return Ok(());
+        match within(include, exclude, std::slice::from_ref(name))? {
+            None => Ok(()),
+            Some(deeper) => {
+                dict.set_item(key, self.value(value, &deeper.include, &deeper.exclude)?)
+            }
         }
-        let (whole, deeper_exclude) = chosen(exclude, name)?;
-        if whole {
-            return Ok(());
+    }
+
+    /// The same one container further in.
+    fn deeper(self) -> PyResult<Self> {
+        if self.depth == MAX_DEPTH {
+            return Err(PyValueError::new_err("the value is nested too deeply, or holds itself"));
         }
-        dict.set_item(key, self.value(value, deeper_include.as_ref(), deeper_exclude.as_ref())?)
+        Ok(Self { depth: self.depth + 1, ..self })
     }
 
     fn value<'py>(
         self,
         value: &Bound<'py, PyAny>,
-        include: Choice<'_, 'py>,
-        exclude: Choice<'_, 'py>,
+        include: &Option<Bound<'py, PyAny>>,
+        exclude: &Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = value.py();
+        let (include, exclude) = (include.as_ref(), exclude.as_ref());
         if value.is_none()
             || value.is_exact_instance_of::<PyString>()
             || value.is_exact_instance_of::<PyInt>()
+            || value.is_instance_of::<PyBool>()
         {
             return Ok(value.clone());
         }
@@ -132,57 +176,85 @@ impl Dump {
             return Ok(self.object(value, class, include, exclude)?.into_any());
         }
         if let Ok(list) = value.cast::<PyList>() {
-            let dumped = PyList::empty(py);
-            self.items(list.iter(), &dumped, include, exclude)?;
-            return Ok(dumped.into_any());
+            return Ok(self.items(py, list.iter(), include, exclude)?.into_any());
         }
         if let Ok(tuple) = value.cast::<PyTuple>() {
-            let dumped = PyList::empty(py);
-            self.items(tuple.iter(), &dumped, include, exclude)?;
-            return if self.json {
-                Ok(dumped.into_any())
-            } else {
-                Ok(dumped.to_tuple().into_any())
-            };
+            let items = self.items(py, tuple.iter(), include, exclude)?;
+            return Ok(if self.json { items.into_any() } else { items.to_tuple().into_any() });
         }
         if let Ok(dict) = value.cast::<PyDict>() {
+            let inner = self.deeper()?;
             let dumped = PyDict::new(py);
-            for (key, value) in dict.iter() {
+            for (name, value) in dict.iter() {
+                let key = if self.json { json_key(&name)? } else { name.clone() };
                 // None within open values is part of the value, not an absent member.
-                dumped.set_item(key, self.value(&value, None, None)?)?;
+                inner.member(&dumped, &name, &key, &value, include, exclude)?;
             }
             return Ok(dumped.into_any());
         }
-        if self.json && !value.is_instance_of::<PyBool>() && !value.is_instance_of::<PyFloat>() {
-            return json_form(value);
-        }
-        Ok(value.clone())
+        if self.json { self.json_form(value) } else { Ok(value.clone()) }
     }
 
     fn items<'py>(
         self,
-        items: impl Iterator<Item = Bound<'py, PyAny>>,
-        dumped: &Bound<'py, PyList>,
+        py: Python<'py>,
+        items: impl ExactSizeIterator<Item = Bound<'py, PyAny>>,
         include: Choice<'_, 'py>,
         exclude: Choice<'_, 'py>,
-    ) -> PyResult<()> {
+    ) -> PyResult<Bound<'py, PyList>> {
+        let inner = self.deeper()?;
+        let length = items.len();
+        let mut dumped = Vec::with_capacity(length);
         for (index, item) in items.enumerate() {
-            let key = index.into_pyobject(dumped.py())?.into_any();
-            let (whole, deeper_include) = chosen(include, &key)?;
-            if include.is_some() && !whole && deeper_include.is_none() {
-                continue;
-            }
-            let (whole, deeper_exclude) = chosen(exclude, &key)?;
-            if !whole {
-                dumped.append(self.value(
-                    &item,
-                    deeper_include.as_ref(),
-                    deeper_exclude.as_ref(),
-                )?)?;
+            let deeper = if include.is_none() && exclude.is_none() {
+                Some(Deeper { include: None, exclude: None })
+            } else {
+                let (index, length) = (index.cast_signed(), length.cast_signed());
+                let (first, last) = (index.into_pyobject(py)?, (index - length).into_pyobject(py)?);
+                within(include, exclude, &[first.into_any(), last.into_any()])?
+            };
+            if let Some(deeper) = deeper {
+                dumped.push(inner.value(&item, &deeper.include, &deeper.exclude)?);
             }
         }
-        Ok(())
+        PyList::new(py, dumped)
     }
+
+    /// What JSON has for a scalar, or for a value that is no plain data.
+    fn json_form<'py>(self, value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let py = value.py();
+        if let Ok(number) = value.cast::<PyFloat>() {
+            return match number.value().is_finite() {
+                true => Ok(value.clone()),
+                false => Err(unwritable(py)),
+            };
+        }
+        if let Ok(text) = value.cast::<PyString>() {
+            return Ok(text::exact(text)?.into_any());
+        }
+        if value.is_instance_of::<PyInt>() {
+            return py.get_type::<PyInt>().call1((value,));
+        }
+        match foreign::plain(value, self.by_alias)? {
+            Some(plain) => self.deeper()?.value(&plain, &None, &None),
+            None => Err(unwritable(py)),
+        }
+    }
+}
+
+fn unwritable(py: Python<'_>) -> PyErr {
+    error::broken(py, "the value to dump", FaultKind::Unwritable)
+}
+
+/// The member name that JSON has for a key of a dict.
+fn json_key<'py>(key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    if let Ok(text) = key.cast::<PyString>() {
+        return Ok(text::exact(text)?.into_any());
+    }
+    source::key_text(key)?.map_or_else(
+        || Err(unwritable(key.py())),
+        |text| Ok(text.into_pyobject(key.py())?.into_any()),
+    )
 }
 
 fn is_default(class: &Class, field: usize, value: &Bound<'_, PyAny>) -> PyResult<bool> {
@@ -192,13 +264,6 @@ fn is_default(class: &Class, field: usize, value: &Bound<'_, PyAny>) -> PyResult
         }
         _ => class.default(value.py(), field)?.eq(value),
     }
-}
-
-/// What JSON has for a value that is no plain data.
-fn json_form<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-    let py = value.py();
-    let text = functions::encode(value, 1, None)?;
-    functions::with_text(text.as_any(), |text| crate::plain::loads(py, text))
 }
 
 /// JSON text of plain data, indented by so many spaces when asked for.

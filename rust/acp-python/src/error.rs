@@ -1,5 +1,7 @@
 //! Exceptions of the core.
 
+use std::borrow::Cow;
+
 use acp_core::schema::{Fault, FaultKind, Loc};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
@@ -17,15 +19,79 @@ create_exception!(
 #[pyclass(extends = PyValueError, subclass, frozen, module = "acp._core")]
 pub struct ValidationError {
     title: String,
-    faults: Vec<Fault>,
+    rows: Vec<Row>,
+}
+
+/// One fault, in a form that a pickle can give, too.
+struct Row {
+    /// Outermost step first.
+    loc: Vec<Step>,
+    code: Cow<'static, str>,
+    message: Cow<'static, str>,
+}
+
+enum Step {
+    Name(Cow<'static, str>),
+    Index(usize),
+}
+
+impl From<Fault> for Row {
+    fn from(fault: Fault) -> Self {
+        let step = |step: &Loc| match *step {
+            Loc::Member(name) => Step::Name(name.into()),
+            Loc::Index(index) => Step::Index(index),
+            Loc::Key => Step::Name("*".into()),
+        };
+        Self {
+            loc: fault.path.iter().rev().map(step).collect(),
+            code: fault.kind.code().into(),
+            message: fault.kind.message().into(),
+        }
+    }
+}
+
+impl Row {
+    fn from_python(row: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let mut loc = Vec::new();
+        for step in row.get_item("loc")?.try_iter()? {
+            let step = step?;
+            loc.push(match step.extract() {
+                Ok(index) => Step::Index(index),
+                Err(_) => Step::Name(step.extract::<String>()?.into()),
+            });
+        }
+        let text = |name: &str| row.get_item(name)?.extract::<String>();
+        Ok(Self { loc, code: text("type")?.into(), message: text("message")?.into() })
+    }
+
+    fn to_python<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let mut steps = Vec::with_capacity(self.loc.len());
+        for step in &self.loc {
+            steps.push(match step {
+                Step::Name(name) => name.into_pyobject(py)?.into_any(),
+                Step::Index(index) => index.into_pyobject(py)?.into_any(),
+            });
+        }
+        let row = PyDict::new(py);
+        row.set_item("loc", PyTuple::new(py, steps)?)?;
+        row.set_item("type", &self.code)?;
+        row.set_item("message", &self.message)?;
+        Ok(row)
+    }
 }
 
 #[pymethods]
 impl ValidationError {
     #[new]
-    #[pyo3(signature = (*_args))]
-    fn new(_args: &Bound<'_, PyTuple>) -> Self {
-        Self { title: String::new(), faults: Vec::new() }
+    #[pyo3(signature = (title = String::new(), errors = None))]
+    fn new(title: String, errors: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+        let mut rows = Vec::new();
+        if let Some(errors) = errors {
+            for row in errors.try_iter()? {
+                rows.push(Row::from_python(&row?)?);
+            }
+        }
+        Ok(Self { title, rows })
     }
 
     /// The name of the type that was expected.
@@ -37,37 +103,40 @@ impl ValidationError {
     /// One dict per fault: `loc`, `type`, `message`.
     fn errors<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let list = PyList::empty(py);
-        for fault in &self.faults {
-            let row = PyDict::new(py);
-            row.set_item("loc", location(py, fault)?)?;
-            row.set_item("type", fault.kind.code())?;
-            row.set_item("message", fault.kind.message())?;
-            list.append(row)?;
+        for row in &self.rows {
+            list.append(row.to_python(py)?)?;
         }
         Ok(list)
     }
 
     /// The number of faults.
     fn error_count(&self) -> usize {
-        self.faults.len()
+        self.rows.len()
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
+        let (title, rows) = (slf.get().title(), slf.get().errors(slf.py())?);
+        (slf.get_type(), (title, rows)).into_pyobject(slf.py())
     }
 
     fn __str__(&self) -> String {
-        let mut text = match self.faults.len() {
+        let mut text = match self.rows.len() {
             1 => format!("1 fault in {}", self.title),
             count => format!("{count} faults in {}", self.title),
         };
-        for fault in &self.faults {
+        for row in &self.rows {
             text.push_str("\n  ");
-            for step in fault.path.iter().rev() {
-                text.push_str(&step.to_string());
-                text.push('.');
+            for (at, step) in row.loc.iter().enumerate() {
+                let before = if at > 0 { "." } else { "" };
+                text += &match step {
+                    Step::Name(name) => format!("{before}{name}"),
+                    Step::Index(index) => format!("{before}{index}"),
+                };
             }
-            if text.ends_with('.') {
-                text.pop();
+            if !row.loc.is_empty() {
                 text.push_str(": ");
             }
-            text.push_str(fault.kind.message());
+            text.push_str(&row.message);
         }
         text
     }
@@ -77,21 +146,10 @@ impl ValidationError {
     }
 }
 
-fn location<'py>(py: Python<'py>, fault: &Fault) -> PyResult<Bound<'py, PyTuple>> {
-    let mut steps = Vec::with_capacity(fault.path.len());
-    for step in fault.path.iter().rev() {
-        steps.push(match step {
-            Loc::Member(name) => name.into_pyobject(py)?.into_any(),
-            Loc::Index(index) => index.into_pyobject(py)?.into_any(),
-            Loc::Key => "*".into_pyobject(py)?.into_any(),
-        });
-    }
-    PyTuple::new(py, steps)
-}
-
 /// The exception for faults in a value of the type `title`.
 pub fn invalid(py: Python<'_>, title: &str, faults: Vec<Fault>) -> PyErr {
-    let error = PyClassInitializer::from(ValidationError { title: title.to_owned(), faults });
+    let rows = faults.into_iter().map(Row::from).collect();
+    let error = PyClassInitializer::from(ValidationError { title: title.to_owned(), rows });
     match Bound::new(py, error) {
         Ok(error) => PyErr::from_value(error.into_any()),
         Err(error) => error,

@@ -4,7 +4,7 @@ use acp_core::json::{Scanner, SyntaxKind};
 use acp_core::schema::decode::{Decoder, Failure, Options};
 use acp_core::schema::encode::{Encoder, Position};
 use acp_core::schema::generated::SCHEMA_HASH;
-use acp_core::schema::table::Type;
+use acp_core::schema::table::{Flags, Type};
 use acp_core::schema::{FaultKind, Json, encode as encoding};
 use pyo3::exceptions::{PyImportError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -28,6 +28,34 @@ pub fn register(
         ));
     }
     classes::register(py, version, &classes)
+}
+
+/// What is known about a field.
+type FieldFacts<'py> = (Bound<'py, PyString>, &'static str, bool, Bound<'py, PyAny>);
+
+/// The rules that a value can break: code and sentence of each.
+#[pyfunction]
+pub fn fault_kinds() -> Vec<(&'static str, &'static str)> {
+    FaultKind::ALL.iter().map(|kind| (kind.code(), kind.message())).collect()
+}
+
+/// Name, wire name, whether it is required, and the default of each field of a class, constant discriminators last.
+#[pyfunction]
+pub fn field_facts<'py>(cls: &Bound<'py, PyType>) -> PyResult<Vec<FieldFacts<'py>>> {
+    let py = cls.py();
+    let class = classes::above(cls).ok_or_else(crate::model::no_class)?;
+    let mut facts = Vec::new();
+    for (index, field) in class.record.fields.iter().enumerate() {
+        let required = field.flags.has(Flags::REQUIRED) && !field.flags.has(Flags::TOLERATED);
+        let default =
+            if required { py.None().into_bound(py) } else { class.default(py, index)? };
+        facts.push((class.name(py, index).clone(), field.wire, required, default));
+    }
+    for tag in &class.tags {
+        let value = tag.value.bind(py).clone().into_any();
+        facts.push((tag.name.bind(py).clone(), tag.wire, false, value));
+    }
+    Ok(facts)
 }
 
 /// Decodes JSON text as a schema type.

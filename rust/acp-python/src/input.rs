@@ -1,7 +1,7 @@
 //! Python data as an input of the decoder: what constructors and `model_validate` are given.
 //!
 //! Owns the reading of Python values. Members go by attribute name or by wire name; objects of the schema stand for
-//! themselves.
+//! themselves; a member that is UNSET is absent. Mappings are objects and other iterables arrays; both are read once.
 
 use std::borrow::Cow;
 
@@ -10,18 +10,25 @@ use acp_core::schema::input::{Input, Integer};
 use acp_core::schema::table::Field;
 use acp_core::schema::{digits, whole};
 use pyo3::ffi;
+use pyo3::PyTypeCheck;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString};
+use pyo3::types::{
+    PyBool, PyByteArray, PyBytes, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString, PyTuple,
+};
 
 use crate::build::ToPython;
-use crate::classes::{self, Class};
+use crate::classes::{self, Class, attribute, is_attribute};
 use crate::model::Model;
+use crate::text;
+use crate::unset::UnsetType;
 
 /// Python values.
 pub struct PyInput<'py> {
     py: Python<'py>,
     /// Keeps alive every value that was handed out: making objects can run finalizers, which can change the containers.
     kept: Vec<Bound<'py, PyAny>>,
+    /// What a container raised while it was read.
+    pub raised: Option<PyErr>,
 }
 
 /// A value that the input keeps alive, as its place among those.
@@ -43,7 +50,7 @@ pub struct Items<'py> {
 impl<'py> PyInput<'py> {
     /// Reads `root`.
     pub fn new(root: Bound<'py, PyAny>) -> (Self, Handle) {
-        let mut input = Self { py: root.py(), kept: Vec::with_capacity(8) };
+        let mut input = Self { py: root.py(), kept: Vec::with_capacity(8), raised: None };
         let root = input.keep(root);
         (input, root)
     }
@@ -62,23 +69,54 @@ impl<'py> PyInput<'py> {
     fn key_text(&self, key: Handle) -> Option<&str> {
         self.get(key).cast::<PyString>().ok()?.to_str().ok()
     }
+
+    /// A container in the form that it is read in, which from then on stands in its place.
+    fn read_once<T: PyTypeCheck>(
+        &mut self,
+        value: Handle,
+        read: impl FnOnce(&Bound<'py, PyAny>) -> PyResult<Bound<'py, T>>,
+    ) -> Option<Bound<'py, T>> {
+        let container = self.get(value);
+        if let Ok(container) = container.cast::<T>() {
+            return Some(container.clone());
+        }
+        match read(container) {
+            Ok(container) => {
+                self.kept[value.0] = container.clone().into_any();
+                Some(container)
+            }
+            Err(error) => {
+                self.raised.get_or_insert(error);
+                None
+            }
+        }
+    }
+
+    fn dict(&mut self, object: Handle) -> Option<Bound<'py, PyDict>> {
+        self.read_once(object, |mapping| {
+            let dict = PyDict::new(mapping.py());
+            dict.update(mapping.cast::<PyMapping>()?)?;
+            Ok(dict)
+        })
+    }
 }
 
-/// Whether an object is one of the collections that read as an array.
-fn is_list(value: &Bound<'_, PyAny>) -> bool {
-    use pyo3::types::{PyFrozenSet, PyIterator, PySet, PyTuple};
-    value.is_instance_of::<PyList>()
-        || value.is_instance_of::<PyTuple>()
-        || value.is_instance_of::<PySet>()
-        || value.is_instance_of::<PyFrozenSet>()
-        || value.is_instance_of::<PyIterator>()
-        || is_deque(value)
-}
-
-fn is_deque(value: &Bound<'_, PyAny>) -> bool {
+/// The kind of a value that is neither a scalar nor a dict or list.
+#[cold]
+fn other_kind(value: &Bound<'_, PyAny>) -> Kind {
+    if value.is_instance_of::<Model>()
+        || value.is_instance_of::<PyBytes>()
+        || value.is_instance_of::<PyByteArray>()
+    {
+        return Kind::Other;
+    }
+    if value.cast::<PyMapping>().is_ok() {
+        return Kind::Object;
+    }
+    // Objects of other libraries are iterable at times; those that can dump themselves are no collections.
     let ty = value.get_type();
-    ty.name().is_ok_and(|name| name == "deque")
-        && ty.module().is_ok_and(|module| module == "collections")
+    let has = |name: &str| ty.hasattr(name).unwrap_or(false);
+    if has("__iter__") && !has("model_dump") { Kind::List } else { Kind::Other }
 }
 
 impl<'py> Input for PyInput<'py> {
@@ -101,10 +139,10 @@ impl<'py> Input for PyInput<'py> {
             Kind::Bool
         } else if value.is_instance_of::<PyInt>() || value.is_instance_of::<PyFloat>() {
             Kind::Number
-        } else if is_list(value) {
+        } else if value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>() {
             Kind::List
         } else {
-            Kind::Other
+            other_kind(value)
         }
     }
 
@@ -113,8 +151,7 @@ impl<'py> Input for PyInput<'py> {
     fn pass(&mut self, _value: Handle) {}
 
     fn members(&mut self, object: Handle) -> Self::Members {
-        let dict = self.get(object).cast::<PyDict>().ok()?.clone();
-        Some(Members { dict, place: 0 })
+        Some(Members { dict: self.dict(object)?, place: 0 })
     }
 
     fn next(
@@ -123,15 +160,22 @@ impl<'py> Input for PyInput<'py> {
         expect: &str,
     ) -> Option<(Option<Handle>, Handle)> {
         let members = members.as_mut()?;
-        let (mut key, mut value) = (std::ptr::null_mut(), std::ptr::null_mut());
-        // SAFETY: a valid dict; the results are borrowed and get references of their own before anything else runs. When
-        // the dict was changed since the last call, members may be missed or repeated, which is what CPython promises.
-        let (key, value) = unsafe {
-            let dict = members.dict.as_ptr();
-            if ffi::PyDict_Next(dict, &raw mut members.place, &raw mut key, &raw mut value) == 0 {
-                return None;
+        let (key, value) = loop {
+            let (mut key, mut value) = (std::ptr::null_mut(), std::ptr::null_mut());
+            // SAFETY: a valid dict; the results are borrowed and get references of their own before anything else runs.
+            // When the dict was changed since the last call, members may be missed or repeated, which is what CPython
+            // promises.
+            let (key, value) = unsafe {
+                let dict = members.dict.as_ptr();
+                let place = &raw mut members.place;
+                if ffi::PyDict_Next(dict, place, &raw mut key, &raw mut value) == 0 {
+                    return None;
+                }
+                (Bound::from_borrowed_ptr(self.py, key), Bound::from_borrowed_ptr(self.py, value))
+            };
+            if !value.is_exact_instance_of::<UnsetType>() {
+                break (key, value);
             }
-            (Bound::from_borrowed_ptr(self.py, key), Bound::from_borrowed_ptr(self.py, value))
         };
         let expected =
             key.cast::<PyString>().is_ok_and(|key| key.to_str().is_ok_and(|key| key == expect));
@@ -141,12 +185,9 @@ impl<'py> Input for PyInput<'py> {
     }
 
     fn items(&mut self, list: Handle) -> Self::Items {
-        let list = self.get(list);
-        let list = match list.cast::<PyList>() {
-            Ok(list) => list.clone(),
-            // Anything else is walked once, before its items are read. One that fails to be walked has no items.
-            Err(_) => self.py.get_type::<PyList>().call1((list,)).ok()?.cast_into().ok()?,
-        };
+        let list = self.read_once(list, |items| {
+            Ok(items.py().get_type::<PyList>().call1((items,))?.cast_into()?)
+        })?;
         Some(Items { list, next: 0 })
     }
 
@@ -158,13 +199,10 @@ impl<'py> Input for PyInput<'py> {
     }
 
     fn find(&mut self, object: Handle, wire: &str) -> Option<Handle> {
-        let dict = self.get(object).cast::<PyDict>().ok()?;
-        let found = dict
-            .get_item(wire)
-            .ok()
-            .flatten()
-            .or_else(|| dict.get_item(attribute(wire)).ok().flatten())?;
-        Some(self.keep(found))
+        let dict = self.dict(object)?;
+        let get = |name: &str| dict.get_item(name).ok().flatten();
+        let found = get(wire).or_else(|| get(&attribute(wire)))?;
+        (!found.is_exact_instance_of::<UnsetType>()).then(|| self.keep(found))
     }
 
     fn names(&self, key: Handle, field: &Field) -> bool {
@@ -174,7 +212,7 @@ impl<'py> Input for PyInput<'py> {
     }
 
     fn is(&self, key: Handle, wire: &str) -> bool {
-        self.key_text(key).is_some_and(|key| key == wire || key == attribute(wire))
+        self.key_text(key).is_some_and(|key| key == wire || is_attribute(key, wire))
     }
 
     fn text(&mut self, string: Handle) -> Cow<'_, str> {
@@ -185,6 +223,32 @@ impl<'py> Input for PyInput<'py> {
 
     fn boolean(&mut self, value: Handle) -> bool {
         self.get(value).is_truthy().unwrap_or(false)
+    }
+
+    fn loose_boolean(&mut self, value: Handle) -> Option<bool> {
+        match self.kind(value) {
+            Kind::Number => match self.float(value)? {
+                0.0 => Some(false),
+                1.0 => Some(true),
+                _ => None,
+            },
+            Kind::Str => match &*self.text(value).to_ascii_lowercase() {
+                "true" | "t" | "yes" | "y" | "on" | "1" => Some(true),
+                "false" | "f" | "no" | "n" | "off" | "0" => Some(false),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    fn loose_float(&mut self, value: Handle) -> Option<f64> {
+        match self.kind(value) {
+            Kind::Str => {
+                self.text(value).trim().parse().ok().filter(|number: &f64| number.is_finite())
+            }
+            Kind::Bool => self.float(value),
+            _ => None,
+        }
     }
 
     fn integer(&mut self, value: Handle, lax: bool) -> Integer {
@@ -209,23 +273,25 @@ impl<'py> Input for PyInput<'py> {
     }
 }
 
-/// The attribute name of a discriminator's wire name.
-fn attribute(wire: &str) -> &str {
-    if wire == "sessionUpdate" { "session_update" } else { wire }
-}
-
 impl<'py> ToPython<'py> for PyInput<'py> {
     fn string(&mut self, _py: Python<'py>, value: Handle) -> PyResult<Bound<'py, PyAny>> {
-        Ok(self.get(value).clone())
+        Ok(text::exact(self.get(value).cast()?)?.into_any())
     }
 
     fn any(&mut self, _py: Python<'py>, value: Handle) -> PyResult<Bound<'py, PyAny>> {
         Ok(self.get(value).clone())
     }
 
+    fn open(&mut self, py: Python<'py>, value: Handle) -> PyResult<Bound<'py, PyAny>> {
+        match self.dict(value) {
+            Some(dict) => Ok(dict.copy()?.into_any()),
+            None => Ok(py.None().into_bound(py)),
+        }
+    }
+
     fn key(&mut self, _py: Python<'py>, key: Handle) -> PyResult<Bound<'py, PyString>> {
         match self.get(key).cast::<PyString>() {
-            Ok(key) => Ok(key.clone()),
+            Ok(key) => text::exact(key),
             Err(_) => self.get(key).str(),
         }
     }

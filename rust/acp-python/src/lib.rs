@@ -7,9 +7,11 @@ mod build;
 mod cache;
 mod classes;
 mod connection;
+mod copies;
 mod dump;
 mod error;
 mod events;
+mod foreign;
 mod input;
 mod model;
 mod plain;
@@ -39,8 +41,10 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<events::RequestCancelled>()?;
     module.add_class::<events::FrameRejected>()?;
     module.add_function(wrap_pyfunction!(functions::register, module)?)?;
+    module.add_function(wrap_pyfunction!(functions::fault_kinds, module)?)?;
+    module.add_function(wrap_pyfunction!(functions::field_facts, module)?)?;
     module.add_function(wrap_pyfunction!(functions::decode, module)?)?;
     module.add_function(wrap_pyfunction!(functions::encode, module)?)?;
-    module.add_function(wrap_pyfunction!(model::restore, module)?)?;
+    module.add_function(wrap_pyfunction!(copies::restore, module)?)?;
     Ok(())
 }

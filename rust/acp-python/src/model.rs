@@ -13,11 +13,14 @@ use pyo3::exceptions::{PyAttributeError, PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::pyclass::CompareOp;
-use pyo3::types::{PyDict, PyIterator, PyList, PySet, PyString, PyTuple, PyType};
+use pyo3::types::{
+    PyDict, PyIterator, PyList, PyMapping, PySet, PyString, PyTuple, PyType,
+};
 use pyo3::{PyTraverseError, PyVisit};
 
 use crate::build::PyBuild;
-use crate::classes::{self, Class};
+use crate::classes::{self, Class, Tag, is_attribute};
+use crate::copies;
 use crate::dump::{self, Dump};
 use crate::error;
 use crate::functions;
@@ -64,7 +67,8 @@ impl Model {
         })
     }
 
-    fn put_extra(&self, extra: Option<Py<PyDict>>) {
+    /// Replaces the members that no field has.
+    pub fn put_extra(&self, extra: Option<Py<PyDict>>) {
         // SAFETY: see `ExtraSlot`; the old dict is let go of after the exchange.
         drop(unsafe { std::mem::replace(&mut *self.extra.0.get(), extra) });
     }
@@ -81,7 +85,8 @@ fn class_of(object: &Bound<'_, PyAny>) -> PyResult<&'static Class> {
     classes::of(object).ok_or_else(no_class)
 }
 
-fn no_class() -> PyErr {
+/// The exception for what is no class, or no object of a class, of the schema.
+pub fn no_class() -> PyErr {
     PyTypeError::new_err(
         "not a class of the schema; use the classes of acp.schema, acp.v1.schema or acp.v2.schema",
     )
@@ -90,23 +95,51 @@ fn no_class() -> PyErr {
 /// Constructors read leniently in the ways that programs written for other libraries need.
 const CONSTRUCT: Options = Options { lax: true, keep_unknown: false };
 
-fn fill(object: &Bound<'_, PyAny>, class: &Class, members: Bound<'_, PyDict>) -> PyResult<()> {
-    let (input, root) = PyInput::new(members.into_any());
+fn fill(object: &Bound<'_, PyAny>, class: &Class, members: Bound<'_, PyAny>) -> PyResult<()> {
+    let (input, root) = PyInput::new(members);
     let build = PyBuild::into(object.clone(), class.version())?;
-    let made = Decoder::new(input, build, CONSTRUCT).decode_members(class.record, root);
-    made.map(drop).map_err(|failure| match failure {
-        Failure::Failed(error) => error,
-        Failure::Invalid(faults) => error::invalid(object.py(), class.record.name, faults),
-    })
+    let mut decoder = Decoder::new(input, build, CONSTRUCT);
+    let made = decoder.decode_members(class.record, class.place, root);
+    if let Some(raised) = decoder.input.raised.take() {
+        return Err(raised);
+    }
+    match made {
+        Ok(made) if made.is(object) => Ok(()),
+        // Two spellings of a discriminator that contradict each other.
+        Ok(_) => Err(error::broken(object.py(), class.record.name, FaultKind::UnknownVariant)),
+        Err(Failure::Failed(error)) => Err(error),
+        Err(Failure::Invalid(faults)) => {
+            Err(error::invalid(object.py(), class.record.name, faults))
+        }
+    }
 }
 
 impl Class {
-    /// Whether members that no field has are part of the meaning.
-    pub fn keeps_extra(&self) -> bool {
-        !matches!(self.record.extra, Extra::Drop)
+    /// Whether members that no field has are part of what `object` means.
+    pub fn keeps_extra(&self, object: &Bound<'_, PyAny>) -> bool {
+        match self.record.extra {
+            Extra::Drop => false,
+            Extra::Keep => true,
+            Extra::KeepUnless { field, known } => self.get(object, field).is_some_and(|value| {
+                value
+                    .cast::<PyString>()
+                    .is_ok_and(|text| text.to_str().is_ok_and(|text| !known.contains(&text)))
+            }),
+        }
     }
 
-    fn field_of(&self, name: &str) -> Option<usize> {
+    /// Whether `name` is that of a constant discriminator, which fails unless `value` is its value.
+    fn agree(&self, py: Python<'_>, name: &str, value: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let named = |tag: &&Tag| tag.wire == name || is_attribute(name, tag.wire);
+        match self.tags.iter().find(named) {
+            None => Ok(false),
+            Some(tag) if value.eq(&tag.value)? => Ok(true),
+            Some(_) => Err(error::broken(py, self.record.name, FaultKind::UnknownVariant)),
+        }
+    }
+
+    /// The field of an attribute name or a wire name.
+    pub fn field_of(&self, name: &str) -> Option<usize> {
         let fields = self.record.fields;
         fields
             .iter()
@@ -124,7 +157,7 @@ pub fn attributes<'py>(
     let fields = (0..class.record.fields.len())
         .filter_map(move |field| Some((class.name(py, field).clone(), class.get(&owner, field)?)));
     fields.chain(
-        class.tags.iter().map(move |(name, value)| (name.bind(py).clone(), value.bind(py).clone())),
+        class.tags.iter().map(move |tag| (tag.name.bind(py).clone(), tag.value.bind(py).clone().into_any())),
     )
 }
 
@@ -140,7 +173,8 @@ impl Model {
     fn __init__(slf: &Bound<'_, Self>, members: Option<Bound<'_, PyDict>>) -> PyResult<()> {
         let object = slf.as_any();
         let class = class_of(object)?;
-        fill(object, class, members.unwrap_or_else(|| PyDict::new(slf.py())))
+        slf.get().put_extra(None);
+        fill(object, class, members.unwrap_or_else(|| PyDict::new(slf.py())).into_any())
     }
 
     fn __setattr__(
@@ -162,14 +196,11 @@ impl Model {
         if !error.is_instance_of::<PyAttributeError>(slf.py()) {
             return Err(error);
         }
-        for (tag, constant) in &class.tags {
-            if tag.bind(slf.py()).as_any().eq(name)? {
-                return if constant.bind(slf.py()).eq(value)? {
-                    Ok(())
-                } else {
-                    Err(error::broken(slf.py(), class.record.name, FaultKind::UnknownVariant))
-                };
-            }
+        if class.agree(slf.py(), name.to_str()?, value)? {
+            return Ok(());
+        }
+        if class.keeps_extra(slf.as_any()) && !name.to_str()?.starts_with('_') {
+            return slf.get().extra_or_new(slf.py()).set_item(name, value);
         }
         Err(PyValueError::new_err(format!(
             "\"{}\" object has no field \"{}\"",
@@ -205,23 +236,29 @@ impl Model {
         if !std::ptr::eq(class, other_class) || !slf.get_type().is(other.get_type()) {
             return Ok(false.into_pyobject(py)?.to_owned().into_any().unbind());
         }
+        let same = |a: Option<Bound<'py, PyAny>>, b: Option<Bound<'py, PyAny>>| match (a, b) {
+            (Some(a), Some(b)) => a.eq(b),
+            (None, None) => Ok(true),
+            (one, other) => Ok(one.or(other).is_some_and(|lone| {
+                lone.cast_into::<PyDict>().is_ok_and(|lone| lone.is_empty())
+            })),
+        };
         let mut equal = true;
         for field in 0..class.record.fields.len() {
-            equal = match (class.get(slf.as_any(), field), class.get(other, field)) {
-                (Some(a), Some(b)) => a.eq(b)?,
-                (None, None) => true,
-                _ => false,
-            };
-            if !equal {
-                break;
-            }
+            equal = equal
+                && match (class.get(slf.as_any(), field), class.get(other, field)) {
+                    (Some(a), Some(b)) => a.eq(b)?,
+                    (None, None) => true,
+                    _ => false,
+                };
         }
-        if equal && class.keeps_extra() {
-            equal = match (slf.get().extra(py), state(other).extra(py)) {
-                (Some(a), Some(b)) => a.eq(b)?,
-                (None, None) => true,
-                (Some(one), None) | (None, Some(one)) => one.is_empty(),
-            };
+        if equal && class.keeps_extra(slf.as_any()) {
+            let extra = |object: &Model| object.extra(py).map(Bound::into_any);
+            equal = same(extra(slf.get()), extra(state(other)))?;
+        }
+        if equal && !class.is(&slf.get_type()) {
+            let own = |object: &Bound<'py, PyAny>| object.getattr_opt("__dict__");
+            equal = same(own(slf.as_any())?, own(other)?)?;
         }
         Ok(equal.into_pyobject(py)?.to_owned().into_any().unbind())
     }
@@ -232,7 +269,15 @@ impl Model {
     }
 
     fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
-        Ok(format!("{}({})", slf.get_type().name()?, Self::described(slf, ", ")?))
+        let name = slf.get_type().name()?;
+        // SAFETY: a valid object; a positive result says that its description is under way already.
+        if unsafe { ffi::Py_ReprEnter(slf.as_ptr()) } > 0 {
+            return Ok(format!("{name}(...)"));
+        }
+        let described = Self::described(slf, ", ");
+        // SAFETY: ends what was begun above.
+        unsafe { ffi::Py_ReprLeave(slf.as_ptr()) };
+        Ok(format!("{name}({})", described?))
     }
 
     fn __str__(slf: &Bound<'_, Self>) -> PyResult<String> {
@@ -254,7 +299,7 @@ impl Model {
     }
 
     fn __copy__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        Self::copied(slf, |value| Ok(value.clone()))
+        copies::copied(slf, class_of(slf.as_any())?, |_| Ok(()), |value| Ok(value.clone()))
     }
 
     #[pyo3(signature = (memo = None))]
@@ -265,22 +310,18 @@ impl Model {
         let py = slf.py();
         let deepcopy = py.import("copy")?.getattr("deepcopy")?;
         let memo = memo.unwrap_or_else(|| PyDict::new(py).into_any());
-        Self::copied(slf, |value| deepcopy.call1((value, &memo)))
+        // An object can hold itself; the copy then holds the copy.
+        let remember = |made: &Bound<'py, PyAny>| memo.set_item(slf.as_ptr() as usize, made);
+        let class = class_of(slf.as_any())?;
+        copies::copied(slf, class, remember, |value| deepcopy.call1((value, &memo)))
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
-        let py = slf.py();
-        let class = class_of(slf.as_any())?;
-        let values = PyDict::new(py);
-        for field in 0..class.record.fields.len() {
-            if let Some(value) = class.get(slf.as_any(), field) {
-                values.set_item(class.name(py, field), value)?;
-            }
-        }
-        let others = slf.as_any().getattr_opt("__dict__")?;
-        let arguments = (slf.get_type(), values, slf.get().set(), slf.get().extra(py), others);
-        let restore = py.import("acp._core")?.getattr("_restore")?;
-        (restore, arguments).into_pyobject(py)
+        copies::reduced(slf, class_of(slf.as_any())?)
+    }
+
+    fn __setstate__(slf: &Bound<'_, Self>, state: copies::State<'_>) -> PyResult<()> {
+        copies::restored(slf, class_of(slf.as_any())?, state)
     }
 
     /// Names of the fields that were set, by the constructor, by the peer, or by assignment.
@@ -294,8 +335,13 @@ impl Model {
                 names.add(class.name(slf.py(), field))?;
             }
         }
-        for (name, _) in &class.tags {
-            names.add(name)?;
+        for tag in &class.tags {
+            names.add(&tag.name)?;
+        }
+        if class.keeps_extra(slf.as_any()) {
+            for name in slf.get().extra(slf.py()).into_iter().flatten() {
+                names.add(name.0)?;
+            }
         }
         Ok(names)
     }
@@ -304,7 +350,7 @@ impl Model {
     #[getter]
     fn model_extra<'py>(slf: &Bound<'py, Self>) -> PyResult<Option<Bound<'py, PyDict>>> {
         let class = class_of(slf.as_any())?;
-        Ok(class.keeps_extra().then(|| slf.get().extra_or_new(slf.py())))
+        Ok(class.keeps_extra(slf.as_any()).then(|| slf.get().extra_or_new(slf.py())))
     }
 
     /// Validates an object of the class or a dict of its members.
@@ -319,17 +365,19 @@ impl Model {
         if obj.is_instance(cls)? {
             return Ok(obj.clone());
         }
-        let members = match obj.cast::<PyDict>() {
-            Ok(members) => members.clone(),
-            Err(_) if obj.is_none() && class.record.null_is_empty => PyDict::new(cls.py()),
-            Err(_) => return Err(error::broken(cls.py(), class.record.name, FaultKind::Object)),
-        };
-        if !class.is(cls) {
-            return cls.call((), Some(&members));
+        if class.is(cls) {
+            let object = class.allocate(cls.py())?;
+            fill(&object, class, obj.clone())?;
+            return Ok(object);
         }
-        let object = class.allocate(cls.py())?;
-        fill(&object, class, members)?;
-        Ok(object)
+        // A user's subclass may have a constructor of its own.
+        let members = PyDict::new(cls.py());
+        match obj.cast::<PyMapping>() {
+            Ok(mapping) => members.update(mapping)?,
+            Err(_) if obj.is_none() && class.record.null_is_empty => {}
+            Err(_) => return Err(error::broken(cls.py(), class.record.name, FaultKind::Object)),
+        }
+        cls.call((), Some(&members))
     }
 
     /// Validates JSON text.
@@ -351,7 +399,7 @@ impl Model {
             let input = acp_core::schema::Json::new(text);
             let root = input.root();
             let mut decoder = Decoder::new(input, PyBuild::new(py, class.version())?, CONSTRUCT);
-            decoder.decode_members(class.record, root).map_err(|failure| match failure {
+            decoder.decode_members(class.record, class.place, root).map_err(|failure| match failure {
                 Failure::Failed(error) => error,
                 Failure::Invalid(faults) => error::invalid(py, title, faults),
             })
@@ -380,11 +428,11 @@ impl Model {
                 None => class.put_default(&object, index)?,
             }
         }
-        if class.keeps_extra() {
-            for (key, value) in values.into_iter().flatten() {
-                if class.field_of(key.cast::<PyString>()?.to_str()?).is_none() {
-                    state(&object).extra_or_new(py).set_item(key, value)?;
-                }
+        for (key, value) in values.into_iter().flatten() {
+            let name = key.cast::<PyString>()?.to_str()?;
+            let own = class.field_of(name).is_some() || class.agree(py, name, &value)?;
+            if !own && class.keeps_extra(&object) {
+                state(&object).extra_or_new(py).set_item(key, value)?;
             }
         }
         if let Some(names) = _fields_set {
@@ -416,8 +464,9 @@ impl Model {
                         class.put(&copy, field, value);
                         state(&copy).mark(state(&copy).set() | 1 << field);
                     }
-                    None if class.keeps_extra() => {
-                        state(&copy).extra_or_new(slf.py()).set_item(name, value)?
+                    None if class.agree(slf.py(), name.to_str()?, &value)? => {}
+                    None if class.keeps_extra(&copy) => {
+                        state(&copy).extra_or_new(slf.py()).set_item(name, value)?;
                     }
                     None => {}
                 }
@@ -450,6 +499,7 @@ impl Model {
             exclude_unset,
             exclude_defaults,
             exclude_none,
+            depth: 0,
         };
         dump.object(slf.as_any(), class_of(slf.as_any())?, include.as_ref(), exclude.as_ref())
     }
@@ -518,64 +568,4 @@ impl Model {
         }
         Ok(text)
     }
-
-    fn copied<'py>(
-        slf: &Bound<'py, Self>,
-        mut copy: impl FnMut(&Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let class = class_of(slf.as_any())?;
-        let ty = slf.get_type();
-        let made = if class.is(&ty) {
-            class.allocate(slf.py())?
-        } else {
-            ty.call_method1("__new__", (&ty,))?
-        };
-        for field in 0..class.record.fields.len() {
-            if let Some(value) = class.get(slf.as_any(), field) {
-                class.put(&made, field, copy(&value)?);
-            }
-        }
-        state(&made).mark(slf.get().set());
-        if let Some(extra) = slf.get().extra(slf.py()) {
-            let copies = PyDict::new(slf.py());
-            for (key, value) in extra.iter() {
-                copies.set_item(key, copy(&value)?)?;
-            }
-            state(&made).put_extra(Some(copies.unbind()));
-        }
-        // A user's subclass may have attributes of its own.
-        if let Some(others) = slf.as_any().getattr_opt("__dict__")? {
-            for pair in others.call_method0("items")?.try_iter()? {
-                let (key, value): (Bound<'py, PyAny>, Bound<'py, PyAny>) = pair?.extract()?;
-                made.getattr("__dict__")?.set_item(key, copy(&value)?)?;
-            }
-        }
-        Ok(made)
-    }
-}
-
-/// Makes an object out of what `__reduce__` gave.
-#[pyfunction]
-#[pyo3(name = "_restore")]
-pub fn restore<'py>(
-    ty: &Bound<'py, PyType>,
-    values: &Bound<'py, PyDict>,
-    set: u64,
-    extra: Option<Bound<'py, PyDict>>,
-    others: Option<Bound<'py, PyDict>>,
-) -> PyResult<Bound<'py, PyAny>> {
-    let class = classes::above(ty).ok_or_else(no_class)?;
-    let object = ty.call_method1("__new__", (ty,))?;
-    for field in 0..class.record.fields.len() {
-        match values.get_item(class.name(ty.py(), field))? {
-            Some(value) => class.put(&object, field, value),
-            None => class.put_default(&object, field)?,
-        }
-    }
-    state(&object).mark(set);
-    state(&object).put_extra(extra.map(Bound::unbind));
-    if let Some(others) = others {
-        object.getattr("__dict__")?.call_method1("update", (others,))?;
-    }
-    Ok(object)
 }

@@ -1,7 +1,6 @@
 //! Python objects as what the encoder reads.
 //!
-//! Owns the reading of objects of the schema and of plain data: None, bool, int, float, str, list, tuple, dict, members
-//! of enumerations, and objects that can dump themselves.
+//! Owns the reading of objects of the schema and of plain data: None, bool, int, float, str, list, tuple, dict.
 
 use acp_core::json::Writer;
 use acp_core::schema::encode::{Failure, Node, Source, Written};
@@ -11,7 +10,7 @@ use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 
 use crate::model;
 use crate::unset::UnsetType;
-use crate::{classes, text};
+use crate::{classes, foreign, text};
 
 /// Reads Python objects.
 pub struct PySource<'py>(pub Python<'py>);
@@ -138,21 +137,7 @@ impl<'py> Source for PySource<'py> {
     }
 
     fn convert(&self, value: &Object<'py>) -> Result<Option<Object<'py>>, Failure<PyErr>> {
-        let enumeration =
-            self.0.import("enum").and_then(|module| module.getattr("Enum")).map_err(failed)?;
-        if value.is_instance(&enumeration).map_err(failed)? {
-            return value.getattr("value").map(Some).map_err(failed);
-        }
-        if value.hasattr("model_dump").map_err(failed)? {
-            let options = PyDict::new(self.0);
-            options
-                .set_item("mode", "json")
-                .and_then(|()| options.set_item("by_alias", true))
-                .map_err(failed)?;
-            let dumped = value.call_method("model_dump", (), Some(&options)).map_err(failed)?;
-            return Ok(Some(dumped));
-        }
-        Ok(None)
+        foreign::plain(value, true).map_err(failed)
     }
 }
 
@@ -168,14 +153,24 @@ where
             _ => each(Node::Wtf8(&bytes), value),
         };
     }
-    let text = if key.is_none() {
+    match key_text(key).map_err(failed)? {
+        Some(text) => each(Node::Str(&text), value),
+        None => each(Node::Unwritable, value),
+    }
+}
+
+/// The member name for a key that is no string; None when JSON has none for it.
+pub fn key_text(key: &Object<'_>) -> PyResult<Option<String>> {
+    Ok(Some(if key.is_none() {
         "null".to_owned()
     } else if let Ok(key) = key.cast::<PyBool>() {
         key.is_true().to_string()
-    } else if key.is_instance_of::<PyInt>() || key.is_instance_of::<PyFloat>() {
-        key.str().map_err(failed)?.to_string()
+    } else if key.is_instance_of::<PyInt>() {
+        // `int.__str__` of a subclass may say anything; the digits come from the number.
+        key.py().get_type::<PyInt>().call1((key,))?.str()?.to_string()
+    } else if key.is_instance_of::<PyFloat>() {
+        key.py().get_type::<PyFloat>().call1((key,))?.str()?.to_string()
     } else {
-        return each(Node::Unwritable, value);
-    };
-    each(Node::Str(&text), value)
+        return Ok(None);
+    }))
 }

@@ -48,6 +48,18 @@ pub fn from_str<'py>(py: Python<'py>, text: &str) -> Bound<'py, PyString> {
     }
 }
 
+/// The string itself, or what an object of a class derived from str says: a member of an enumeration, for one.
+pub fn exact<'py>(string: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyString>> {
+    if string.is_exact_instance_of::<PyString>() {
+        return Ok(string.clone());
+    }
+    // SAFETY: a valid string object; the result is a new reference to a plain string, or null with an exception set.
+    unsafe {
+        let exact = ffi::PyUnicode_FromObject(string.as_ptr());
+        Ok(Bound::from_owned_ptr_or_err(string.py(), exact)?.cast_into_unchecked())
+    }
+}
+
 /// The bytes of a Python string, and whether they are UTF-8 (else WTF-8).
 pub fn bytes<'s>(string: &'s Bound<'_, PyString>) -> PyResult<(Cow<'s, [u8]>, bool)> {
     if let Ok(text) = string.to_str() {

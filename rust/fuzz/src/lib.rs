@@ -1,7 +1,7 @@
 //! What has to hold for every input.
 //!
-//! Owns the invariants. A function here panics when one is broken; how inputs are found is the fuzzer's business. The
-//! first bytes of an input choose settings, so that a search covers them too; [`Header`] makes such bytes.
+//! Owns the invariants, the time that an input may take among them. A function here panics when one is broken; how inputs are found is the fuzzer's business. The
+//! first bytes of an input, its [`Header`], choose settings, so that a search covers them too.
 
 mod connection;
 mod decode;
@@ -18,12 +18,15 @@ pub const MAX_INPUT: usize = 1 << 20;
 /// Longest time that one input may take.
 pub const MAX_TIME: Duration = Duration::from_millis(100);
 
-/// Runs a check and panics when it takes too long. A machine that is busy with other work makes a single measurement
+/// Does what the core would do with an input, and panics when it takes too long. A machine that is busy with other work makes a single measurement
 /// worthless, so only what is slow each time is slow.
-pub fn timed(check: impl Fn()) {
+///
+/// # Panics
+/// When the fastest of several runs took longer than [`MAX_TIME`].
+pub(crate) fn timed(work: impl Fn()) {
     let fastest = || {
         let start = Instant::now();
-        check();
+        work();
         start.elapsed()
     };
     let first = fastest();

@@ -2,7 +2,7 @@
 
 use acp_core::frame::{Frame, Splitter};
 
-use crate::parts;
+use crate::{parts, timed};
 
 #[derive(Debug, PartialEq)]
 enum Seen {
@@ -35,6 +35,7 @@ fn frames<'a>(limit: usize, chunks: impl Iterator<Item = &'a [u8]>) -> Vec<Seen>
 pub fn split(data: &[u8]) {
     let ([low, high, chunk, _], stream) = parts(data);
     let limit = usize::from(u16::from_le_bytes([low, high]));
+    timed(|| drop(frames(limit, std::iter::once(stream))));
     let whole = frames(limit, std::iter::once(stream));
     assert_eq!(frames(limit, stream.chunks(1)), whole, "byte by byte");
     assert_eq!(frames(limit, stream.chunks(usize::from(chunk) + 2)), whole, "in chunks");

@@ -114,7 +114,7 @@ impl State {
     fn cancellation(&mut self, params: Option<&str>, sink: &mut impl FnMut(Event<'_>)) {
         let id = params.and_then(message::cancelled_id);
         let hit = id.is_some_and(|id| {
-            self.requests.cancel(&id, |token, id| sink(Event::Cancelled { token, id }))
+            self.requests.cancel(id, |token, id| sink(Event::Cancelled { token, id }))
         });
         self.counters.idle_cancellations += u64::from(!hit);
     }

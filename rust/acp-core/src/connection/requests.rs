@@ -33,6 +33,7 @@ pub(super) struct Open {
 #[derive(Debug, Default)]
 pub(super) struct Requests {
     open: BTreeMap<Token, Open>,
+    /// Those that are not cancelled: a peer that cancels one id again and again finds each request once.
     by_id: BTreeSet<(Id, Token)>,
 }
 
@@ -57,19 +58,17 @@ impl Requests {
         self.open.len()
     }
 
-    /// Marks all requests with this id as cancelled and names those that were not before. False when there is no
-    /// request with this id.
-    pub(super) fn cancel(&mut self, id: &Id, mut hit: impl FnMut(Token, &Id)) -> bool {
-        let first = (id.clone(), Token::new(0));
-        let last = (id.clone(), Token::new(u64::MAX));
+    /// Marks all requests with this id as cancelled and names those that were not before. False when there is none.
+    pub(super) fn cancel(&mut self, id: Id, mut hit: impl FnMut(Token, &Id)) -> bool {
         let mut found = false;
-        for (id, token) in self.by_id.range(first..=last) {
-            found = true;
-            if let Some(request) = self.open.get_mut(token)
-                && !request.cancelled
-            {
+        let mut from = (id, Token::new(0));
+        while let Some(token) = self.by_id.range(&from..).next().filter(|next| next.0 == from.0) {
+            from.1 = token.1;
+            self.by_id.remove(&from);
+            if let Some(request) = self.open.get_mut(&from.1) {
                 request.cancelled = true;
-                hit(*token, id);
+                hit(from.1, &from.0);
+                found = true;
             }
         }
         found

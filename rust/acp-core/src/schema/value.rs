@@ -2,6 +2,8 @@
 //!
 //! Owns a tree that the decoder can build and the encoder can read, for tests, the fuzzer and tools.
 
+use std::collections::HashMap;
+
 use super::decode::{Decoder, Failure, Options};
 use super::encode::{Encoder, Node, Position, Source, Written};
 use super::fault::{Fault, FaultKind};
@@ -104,23 +106,27 @@ impl Tree {
                 let mut members = input.members(place);
                 while let Some((key, value)) = input.next(&mut members, "\0") {
                     let value = Self::read(input, value);
-                    put(
-                        &mut map,
-                        key.map_or(Text::Utf8("\0".into()), |key| key.text().into_owned()),
-                        value,
-                    );
+                    let key = key.map_or(Text::Utf8("\0".into()), |key| key.text().into_owned());
+                    map.push((key, value));
                 }
-                Value::Map(map)
+                Value::Map(last_of_each(map))
             }
         }
     }
 }
 
-fn put(map: &mut Vec<(Text<'static>, Value)>, key: Text<'static>, value: Value) {
-    match map.iter_mut().find(|(known, _)| *known == key) {
-        Some(found) => found.1 = value,
-        None => map.push((key, value)),
+/// Of members with one name the value of the last, at the place of the first.
+fn last_of_each(members: Vec<(Text<'static>, Value)>) -> Vec<(Text<'static>, Value)> {
+    let mut places = HashMap::with_capacity(members.len());
+    let mut kept: Vec<(Text<'static>, Value)> = Vec::with_capacity(members.len());
+    for (name, value) in members {
+        let place = *places.entry(name.clone()).or_insert(kept.len());
+        match kept.get_mut(place) {
+            Some(member) => member.1 = value,
+            None => kept.push((name, value)),
+        }
     }
+    kept
 }
 
 impl<'a> Build<Json<'a>> for Tree {
@@ -190,12 +196,12 @@ impl<'a> Build<Json<'a>> for Tree {
         key: <Json<'a> as Input>::Key,
         value: Value,
     ) -> Result<(), Self::Error> {
-        put(map, key.text().into_owned(), value);
+        map.push((key.text().into_owned(), value));
         Ok(())
     }
 
     fn end_map(&mut self, map: Self::Map) -> Value {
-        Value::Map(map)
+        Value::Map(last_of_each(map))
     }
 
     fn begin(&mut self, record: &'static Record) -> Result<Object, Self::Error> {
@@ -225,16 +231,17 @@ impl<'a> Build<Json<'a>> for Tree {
         key: <Json<'a> as Input>::Key,
         value: Value,
     ) -> Result<(), Self::Error> {
-        put(&mut object.extra, key.text().into_owned(), value);
+        object.extra.push((key.text().into_owned(), value));
         Ok(())
     }
 
     fn end(
         &mut self,
-        object: Object,
+        mut object: Object,
         _record: &'static Record,
         _set: u64,
     ) -> Result<Value, Self::Error> {
+        object.extra = last_of_each(object.extra);
         Ok(Value::Object(Box::new(object)))
     }
 }
