@@ -1,7 +1,7 @@
 """Measurements that need a process of their own: each prints one JSON object.
 
-`python -m benches.probes kept` and `… linear` run in the environment to be measured. `IMPORT` is a
-program for `python -c`, so that nothing but the interpreter is loaded before it looks at the clock.
+`python -m benches.probes kept` and `… linear SIZE` run in the environment to be measured. `IMPORT`
+is a program for `python -c`, so that nothing is loaded before it looks at the clock.
 Memory is the resident set as Linux tells it.
 """
 
@@ -32,7 +32,6 @@ print(json.dumps({{"seconds": seconds, "bytes": (after - before) * 1024}}))
 MEGABYTES = (1, 2, 4, 8, 64)
 SIZES = tuple(size * 1_000_000 for size in MEGABYTES)
 CHUNK_SIZE = 4096
-REPEATS = 3
 KEPT = 40_000
 
 
@@ -60,30 +59,35 @@ def kept() -> dict[str, float]:
     return {"bytes": (after - before) / KEPT}
 
 
-def linear() -> dict[str, float]:
-    """Nanoseconds per byte for one frame of each size, received in pieces and decoded."""
+def linear(size: int) -> dict[str, float]:
+    """Seconds for one frame of `size` bytes, received in pieces and decoded.
+
+    One frame for each process: in memory that was used before, small frames would look better than
+    large ones, which get fresh memory from the system.
+    """
+    import acp.schema  # noqa: F401 (the classes that params are decoded into)
     from acp import _core
 
-    found: dict[str, float] = {}
-    for size in SIZES:
-        head, tail = wire.FRAMES["chunk"].split(wire.TEXT.encode())
-        length = size - len(head) - len(tail)
-        frame = head + b"x" * length + tail
-        pieces = [frame[at : at + CHUNK_SIZE] for at in range(0, size, CHUNK_SIZE)]
-        del frame
-        best = float("inf")
-        for _ in range(REPEATS):
-            connection = _core.Connection("client")
-            events = []
-            started = time.perf_counter()
-            for piece in pieces:
-                events += connection.receive(piece)
-            read = len(events[0].params().update.content.text)
-            best = min(best, time.perf_counter() - started)
-            assert (len(events), read) == (1, length)
-        found[str(size)] = best / size * 1e9
-    return found
+    def receive(pieces: list[bytes]) -> int:
+        connection = _core.Connection("client")
+        events = []
+        for piece in pieces:
+            events += connection.receive(piece)
+        (event,) = events
+        return len(event.params().update.content.text)
+
+    head, tail = wire.FRAMES["chunk"].split(wire.TEXT.encode())
+    length = size - len(head) - len(tail)
+    frame = head + b"x" * length + tail
+    pieces = [frame[at : at + CHUNK_SIZE] for at in range(0, size, CHUNK_SIZE)]
+    receive([wire.FRAMES["chunk"]])
+    started = time.perf_counter()
+    read = receive(pieces)
+    seconds = time.perf_counter() - started
+    assert read == length
+    return {"seconds": seconds}
 
 
 if __name__ == "__main__":
-    print(json.dumps({"kept": kept, "linear": linear}[sys.argv[1]]()))
+    probe, *arguments = sys.argv[1:]
+    print(json.dumps({"kept": kept, "linear": linear}[probe](*map(int, arguments))))

@@ -5,6 +5,7 @@ Owns the meaning of `floors.toml`: which value is compared with which, and what 
 
 from __future__ import annotations
 
+import math
 import platform
 import statistics
 from dataclasses import asdict, dataclass
@@ -43,16 +44,25 @@ def medians(numbers: Numbers) -> dict[str, dict[str, float]]:
     }
 
 
-def spread_row(work: dict[str, Any], found: dict[str, dict[str, float]]) -> Row:
-    """A row whose value is the worst over the best of several sizes."""
+def growth(values: dict[str, float]) -> float:
+    """How time grows with size: the exponent of the power that fits best. 1 is linear.
+
+    `values` holds size to time for each byte.
+    """
+    points = [(math.log(int(size)), math.log(int(size) * each)) for size, each in values.items()]
+    return statistics.linear_regression(*zip(*points, strict=True)).slope
+
+
+def growth_row(work: dict[str, Any], found: dict[str, dict[str, float]]) -> Row:
+    """A row whose value is the growth over several sizes."""
     prefix = f"{work['name']} "
     values = {
         name.removeprefix(prefix): sides[OURS]
         for name, sides in found.items()
         if name.startswith(prefix)
     }
-    ratio = max(values.values()) / min(values.values())
-    limit = float(work["spread"])
+    ratio = growth(values)
+    limit = float(work["growth"])
     return Row(
         work["name"], work["title"], work["unit"], values, ratio, limit, ratio <= limit, None, None
     )
@@ -78,7 +88,7 @@ def rows(numbers: Numbers) -> list[Row]:
     """A row for each work of `floors.toml`, in its order. KeyError: one was not measured."""
     found = medians(numbers)
     return [
-        spread_row(work, found) if "spread" in work else ratio_row(work, found[work["name"]])
+        growth_row(work, found) if "growth" in work else ratio_row(work, found[work["name"]])
         for work in tomls.read(FLOORS)["work"]
     ]
 
@@ -138,7 +148,7 @@ def markdown(table: list[Row], document: dict[str, Any]) -> str:
                 f"{int(size) // 10**6}: {value:.2f}" for size, value in row.values.items()
             )
             cells = [f"{row.title} ({sizes})", row.unit, "", "", "", ""]
-            bounds = [f"{row.ratio:.2f}", f"≤ {row.floor}"]
+            bounds = [f"size^{row.ratio:.2f}", f"≤ size^{row.floor}"]
         else:
             sides = [shown(row.values.get(side)) for side in (OURS, PEER, "msgspec", "orjson")]
             cells = [row.title, row.unit, *sides]

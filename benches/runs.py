@@ -132,8 +132,9 @@ def whole_path(side: Side, numbers: Numbers) -> None:
 
 def linear(side: Side, numbers: Numbers) -> None:
     """Nanoseconds per byte for each size of frame."""
-    for size, value in json.loads(output(side, "-m", "benches.probes", "linear")).items():
-        numbers.add(f"linear {size}", side.name, value)
+    for size in probes.SIZES:
+        found = json.loads(output(side, "-m", "benches.probes", "linear", str(size)))
+        numbers.add(f"linear {size}", side.name, found["seconds"] / size * 1e9)
 
 
 Measurement = Callable[[Side, Numbers], None]
@@ -156,7 +157,7 @@ def measure(ours: Side, peer: Side, runs: int, tell: Callable[[str], None]) -> N
         ("import", imports, sides, 2 * runs),
         ("start", start, sides, 2 * runs),
         ("whole path", whole_path, sides, runs),
-        ("linearity", linear, [ours], 1),
+        ("linearity", linear, [ours], runs),
     ]
     # Writes the byte code and fills the disk cache, so that no run pays for it.
     in_turn(imports, sides, 1, Numbers())

@@ -92,6 +92,11 @@ def is_banned(name: str) -> bool:
     return bool(verb or BANNED.search(words(name)))
 
 
+def is_test(name: str) -> bool:
+    """Whether `name` is a sentence about behaviour, which may be about anything."""
+    return name.startswith("test_")
+
+
 def defined_in_python(text: str) -> set[str]:
     kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
     return {node.name for node in ast.walk(ast.parse(text)) if isinstance(node, kinds)}
@@ -125,7 +130,9 @@ def test_no_name_says_less_than_what_the_thing_is() -> None:
         text = (ROOT / file).read_text("utf-8")
         names = defined_in_rust(text) if file.endswith(".rs") else defined_in_python(text)
         names.add(Path(file).stem)
-        found |= {f"{file}: {name}" for name in names - GIVEN if is_banned(name)}
+        found |= {
+            f"{file}: {name}" for name in names - GIVEN if is_banned(name) and not is_test(name)
+        }
     assert found == set()
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -24,6 +26,19 @@ def test_a_program_in_the_readme_is_the_file_it_names(name: str) -> None:
 
 def test_every_python_block_of_the_readme_names_its_file() -> None:
     assert README.count("```python") == len(shown(README))
+
+
+def test_the_client_of_the_readme_talks_to_its_agent() -> None:
+    agent, client = PROGRAMS
+    done = subprocess.run(
+        [sys.executable, client, sys.executable, agent],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "Hello, agent! (end_turn)\n", "")
 
 
 def test_a_program_that_changed_is_put_in_place_and_the_text_around_it_stays(

@@ -81,7 +81,7 @@ def install(python: Path, venv: Path) -> None:
     step(own, "-m", "pip", "install", "--quiet", "--group", "tests")
     with tempfile.TemporaryDirectory() as folder:
         step(
-            *(sys.executable, "-m", "maturin", "build", "--quiet"),
+            *(sys.executable, "-m", "maturin", "build", "--quiet", "--strip"),
             *("--interpreter", own, "--out", folder),
             environment={"PYO3_PYTHON": str(own)},
         )

@@ -13,7 +13,9 @@ __all__ = ("SHOWN", "shown", "with_programs")
 
 ROOT = Path(__file__).resolve().parent.parent
 # A block of code behind a line that links the file which it shows.
-SHOWN = re.compile(r"(\]\((examples/[\w.]+)\)[^\n]*\n\n```python\n)(.*?)(^```$)", re.M | re.S)
+SHOWN = re.compile(
+    r"(\]\((examples/[\w.]+)\)[^\n]*\n\n```python\n)(.*?)(^```$)", re.MULTILINE | re.DOTALL
+)
 
 
 def shown(text: str) -> dict[str, str]:

@@ -18,7 +18,7 @@ from acp._outbox import Outbox
 from acp._router import HELD_RESPONSES, Router
 from acp._serving import Serving
 from acp._stepping import current_run
-from acp._workers import Workers
+from acp._workers import Worker, Workers
 
 if TYPE_CHECKING:
     from acp._options import ConnectionOptions
@@ -73,9 +73,8 @@ class Connection:
             ended=self._begin_closing,
         )
         self._started = False
-        self._closing: Event | None = None
-        self._closed: Event | None = None
-        self._error: ConnectionClosed | None = None
+        self._closing = False
+        self._closed = Event()
         self._cause: Exception | None = None
         self._output_ended = False
 
@@ -144,23 +143,18 @@ class Connection:
             message = "The connection runs already"
             raise RuntimeError(message)
         self._started = True
-        if self._closing is None:
-            self._closing = Event()
-        self._closed = Event()
         try:
             await self._transport.open()
             async with create_task_group() as group:
                 self._outbox.open()
                 self._workers.assign(self._dispatcher.pump)
-                self._workers.start(group)
                 try:
-                    await self._closing.wait()
-                    await self._wind_down()
+                    await self._workers.supply(group)
                 finally:
-                    self._begin_closing(None)
+                    # Cancelled from outside, it still sends what is queued.
                     await self._end_output()
-                    self._workers.finish()
         finally:
+            self._begin_closing(None)
             self._fail_calls()
             with CancelScope(shield=True):
                 await self._transport.close()
@@ -171,26 +165,23 @@ class Connection:
 
         From inside a handler it does not wait for that handler. Closing again waits for the first.
         """
+        self._dispatcher.closes_in(current_run.get())
+        self._begin_closing(None)
         if not self._started:
             self._started = True
             self._output_ended = True
-            self._closed = Event()
-            self._closed.set()
-            self._begin_closing(None)
             self._fail_calls()
             await self._transport.close()
-            return
-        self._dispatcher.closes_in(current_run.get())
-        self._begin_closing(None)
-        if self._closed is not None:
-            await self._closed.wait()
+            self._closed.set()
+        await self._closed.wait()
 
     @property
     def is_closing(self) -> bool:
         """Whether the connection has begun to end."""
-        return self._closing is not None and self._closing.is_set()
+        return self._closing
 
-    async def _wind_down(self) -> None:
+    async def _wind_down(self, worker: Worker) -> None:
+        del worker
         self._dispatcher.stop_reading()
         self._fail_calls()
         with move_on_after(self._options.limits.closing):
@@ -199,10 +190,13 @@ class Connection:
         self._workers.cancel_handlers()
         with move_on_after(self._options.limits.closing):
             await self._dispatcher.wait_until_idle()
+        await self._end_output()
+        self._workers.finish()
 
     async def _end_output(self) -> None:
         """Sends what is queued, as long as the other end takes it, and closes the transport."""
-        assert self._closed is not None
+        if self._output_ended:
+            return
         with CancelScope(shield=True):
             with move_on_after(self._options.limits.draining):
                 await self._outbox.drain()
@@ -211,14 +205,13 @@ class Connection:
         self._closed.set()
 
     def _begin_closing(self, cause: Exception | None) -> None:
-        if self._closing is None:
-            self._closing = Event()
-        if self._closing.is_set():
+        if self._closing:
             return
+        self._closing = True
         self._cause = cause
         if cause is not None:
             _log.warning("The connection ends: %s", type(cause).__name__)
-        self._closing.set()
+        self._workers.assign(self._wind_down)
 
     def _output_failed(self, exc: Exception) -> None:
         self._begin_closing(exc)

@@ -30,7 +30,9 @@ class ValidationError(ValueError):
     Made of the name of the type that was expected and of what `errors()` is to return.
     """
 
-    def __new__(cls, title: str = "", errors: Iterable[Mapping[str, Any]] | None = None) -> Self: ...
+    def __new__(  # pyright: ignore[reportInconsistentConstructor] (exceptions take any arguments)
+        cls, title: str = "", errors: Iterable[Mapping[str, Any]] | None = None
+    ) -> Self: ...
     @property
     def title(self) -> str:
         """The name of the type that was expected."""
@@ -113,10 +115,14 @@ def field_facts(cls: type[Model]) -> list[tuple[str, str, bool, Any]]:
 def decode(version: int, type_name: str, data: bytes | str, *, lax: bool = False) -> Any:
     """Decodes JSON text as the schema type `type_name`. Raises ValidationError."""
 
-def encode(value: Any, *, version: int = 1, type_name: str | None = None) -> bytes:
+def encode(
+    value: Any, *, version: int = 1, type_name: str | None = None, keep_defaults: bool = True
+) -> bytes:
     """The compact JSON text of a schema object or of plain JSON data.
 
-    With `type_name`, as a value of that type.
+    With `type_name`, as a value of that type. Without `keep_defaults`, members that were set to
+    their default are left out, as the reference implementation of the schema does. Raises
+    ValidationError for what JSON has no form for, ValueError beyond 1,024 levels of nesting.
     """
 
 @final

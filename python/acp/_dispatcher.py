@@ -16,6 +16,7 @@ import math
 from collections import deque
 from contextvars import copy_context
 from time import perf_counter
+from types import CoroutineType
 from typing import TYPE_CHECKING, Any
 
 from anyio import (
@@ -34,7 +35,7 @@ from acp._core import (
     RequestReceived,
     ResponseReceived,
 )
-from acp._lanes import HandlerRun, Lane, Lanes
+from acp._lanes import CancelRun, HandlerRun, Lane, Lanes, RequestRun
 from acp._runtime import Slot, absorb_cancellation, fill, slot, turn
 from acp._stepping import Suspended, as_coroutine, first_step
 
@@ -109,46 +110,51 @@ class Dispatcher:
     # Reading.
 
     async def pump(self, worker: Worker) -> None:
-        """Reads and dispatches until the input ends, or a handler suspends and another task goes
-        on.
-        """
-        self._reader = worker
-        limits = self._limits
+        """Reads and dispatches until the input ends, or a handler suspends and another task reads."""
+        on = self._on
+        most, longest = self._limits.steps_per_turn, self._limits.seconds_per_turn
+        # Steps count on from chunk to chunk: receiving need not let other tasks run.
+        steps = 0
         while self._reading:
-            steps, since = 0, perf_counter()
+            since = perf_counter()
             for event in self._events:
-                run = self._on[type(event)](event)
+                run = on[type(event)](event)
                 if run is not None:
                     self._workers.assign(self.pump)
                     await self._carry_on(worker, run)
                     return
                 steps += 1
-                if (
-                    steps >= limits.steps_per_turn
-                    or perf_counter() - since > limits.seconds_per_turn
-                ):
+                if steps >= most or perf_counter() - since > longest:
                     await turn()
+                    if not self._reading:
+                        return
                     steps, since = 0, perf_counter()
             if self._core.output_size:
                 self._wrote()
-            if self._input_ended:
-                self._ended(None)
-                return
-            try:
-                if len(self._backlog) or self._following:
-                    await self._backlog.room()
-                data = await self._transport.receive()
-            except (BrokenResourceError, ClosedResourceError, OverflowError) as exc:
-                self._ended(exc)
-                return
-            self._input_ended = not data
-            self._events = iter(self._core.receive(data) if data else self._core.end_of_input())
+            await self._receive(worker)
+
+    async def _receive(self, worker: Worker) -> None:
+        """Waits for the next chunk, or ends the reading."""
+        if self._input_ended:
+            self._reading = False
+            self._ended(None)
+            return
+        self._reader = worker
+        try:
+            if len(self._backlog) or self._following:
+                await self._backlog.room()
+            data = await self._transport.receive()
+        except (BrokenResourceError, ClosedResourceError, OverflowError) as exc:
+            self._reading = False
+            self._ended(exc)
+            return
+        finally:
+            self._reader = None
+        self._input_ended = not data
+        self._events = iter(self._core.receive(data) if data else self._core.end_of_input())
 
     def stop(self) -> None:
-        """Starts no further handler.
-
-        Answers that are here are handed over, what else waits is dropped.
-        """
+        """Starts no further handler: answers that are here are handed over, the rest is dropped."""
         self.stop_reading()
         self._stopped = True
         self._lanes.release_all()
@@ -156,7 +162,7 @@ class Dispatcher:
     def stop_reading(self) -> None:
         """Takes no further message."""
         self._reading = False
-        if self._reader is not None and self._reader.run is None:
+        if self._reader is not None:
             self._reader.scope.cancel()
 
     async def wait_until_idle(self) -> None:
@@ -166,9 +172,7 @@ class Dispatcher:
             await self._idle
 
     def call_started(self, run: HandlerRun | None) -> None:
-        """A request of ours, or a send that blocks, waits from now on; `run` is the handler it is
-        made in.
-        """
+        """A request of ours, or a send that blocks, begins to wait; `run` is whose code made it."""
         if run is not None and run.owner is self:
             run.calls += 1
             if run.lane is not None:
@@ -181,10 +185,7 @@ class Dispatcher:
             run.calls -= 1
 
     def closes_in(self, run: HandlerRun | None) -> bool:
-        """The connection is closed by code of the handler `run`.
-
-        False when that is no handler of this connection.
-        """
+        """Code of the handler `run` closes the connection. False when it is not one of ours."""
         if run is None or run.owner is not self:
             return False
         if not run.closing:
@@ -246,29 +247,26 @@ class Dispatcher:
 
     def _start_notification(self, event: NotificationReceived) -> HandlerRun | None:
         route = self._router.notification(event.method)
-        run = HandlerRun(self, event, route)
-        failure: BaseException | None = None
-        if route is not None:
-            if route.ends_turns:
-                run.turns = self._serving.turns(event.lane)
-            try:
-                body = as_coroutine(route.call(event.params()))
-            except Exception as exc:  # noqa: BLE001 - the boundary of user code
-                failure = exc
-            else:
-                failure = self._step(run, body)
-                if run.suspended is not None:
-                    return run
-        self._notification_ended(run, failure)
-        return None
+        if route is None:
+            return self._notification_ended(HandlerRun(self, event, None), None)
+        if route.ends_turns:
+            run = CancelRun(self, event, route, self._serving.turns(event.lane))
+        else:
+            run = HandlerRun(self, event, route)
+        try:
+            body = route.call(event.params())
+        except Exception as exc:  # noqa: BLE001 - the boundary of user code
+            return self._notification_ended(run, exc)
+        return self._step(run, body if type(body) is CoroutineType else as_coroutine(body))
 
     def _notification_ended(self, run: HandlerRun, failure: BaseException | None) -> None:
         if failure is not None:
             name, method = type(failure).__name__, run.event.method
             _log.warning("The notification %s could not be handled: %s", method, name)
             _log.debug("The notification %s could not be handled", method, exc_info=failure)
-        for cancelled in run.turns:
-            self._serving.cancel_turn(cancelled)
+        if type(run) is CancelRun:
+            for cancelled in run.turns:
+                self._serving.cancel_turn(cancelled)
         if run.event.token is not None:
             self._core.handled(run.event.token)
             self._wrote()
@@ -277,31 +275,32 @@ class Dispatcher:
         if event.token in self._discarded:
             self._discarded.discard(event.token)
             return None
-        run = HandlerRun(self, event, route)
-        self._step(run, self._serving.serve(run))
-        if run.suspended is None:
-            return None
-        if route is not None and route.opens:
+        run = RequestRun(self, event, route)
+        suspended = self._step(run, self._serving.serve(run))
+        if suspended is not None and route is not None and route.opens:
             self._gate = deque()
-        return run
+        return suspended
 
-    def _step(self, run: HandlerRun, body: Any) -> BaseException | None:
-        """Takes the first step of a handler.
-
-        What it failed with; `run.suspended` is set when it did not end.
-        """
+    def _step(self, run: HandlerRun, body: CoroutineType[Any, Any, Any]) -> HandlerRun | None:
+        """Takes a handler's first step. The run, when it did not end."""
         context = copy_context()
+        failure: BaseException | None = None
         try:
             yielded = context.run(first_step, run, body)
         except StopIteration:
-            return None
+            if run.event.token is None and type(run) is HandlerRun:
+                return None
         except Exception as exc:  # noqa: BLE001 - the boundary of user code
-            return exc
+            failure = exc
         except get_cancelled_exc_class() as exc:
             # Nothing can have cancelled this task during the step: the handler raised it by itself.
-            return exc
-        run.suspended = Suspended(body, context, yielded)
-        self._following += 1
+            failure = exc
+        else:
+            run.suspended = Suspended(body, context, yielded)
+            self._following += 1
+            return run
+        if type(run) is not RequestRun:
+            self._notification_ended(run, failure)
         return None
 
     def _moved(self) -> None:

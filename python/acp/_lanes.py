@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from acp._router import Route
     from acp._stepping import Suspended
 
-__all__ = ("HandlerRun", "Lane", "Lanes")
+__all__ = ("CancelRun", "HandlerRun", "Lane", "Lanes", "RequestRun")
 
 _log = logging.getLogger("acp")
 
@@ -32,19 +32,8 @@ _log = logging.getLogger("acp")
 class HandlerRun:
     """One call of a handler, from its first step to its end."""
 
-    __slots__ = (
-        "calls",
-        "cancelled",
-        "closing",
-        "event",
-        "lane",
-        "owner",
-        "route",
-        "scope",
-        "suspended",
-        "turn_cancelled",
-        "turns",
-    )
+    # Made for each message, and so no more than what each needs.
+    __slots__ = ("calls", "closing", "event", "lane", "owner", "route", "suspended")
 
     def __init__(
         self, owner: object, event: NotificationReceived | RequestReceived, route: Route | None
@@ -60,13 +49,38 @@ class HandlerRun:
         self.closing = False
         """It waits for the connection to close, and is not cancelled by that."""
         self.suspended: Suspended | None = None
+
+
+class RequestRun(HandlerRun):
+    """One call of the handler of a request."""
+
+    __slots__ = ("cancelled", "scope", "token", "turn_cancelled")
+
+    def __init__(self, owner: object, event: RequestReceived, route: Route | None) -> None:
+        super().__init__(owner, event, route)
+        self.token = event.token
         self.scope: CancelScope | None = None
         self.cancelled = False
-        """The peer cancelled its request."""
+        """The peer cancelled the request."""
         self.turn_cancelled = False
-        """The peer cancelled the turn that its request is."""
-        self.turns: tuple[HandlerRun, ...] = ()
-        """The turns that it cancels at its end."""
+        """The peer cancelled the turn that the request is."""
+
+
+class CancelRun(HandlerRun):
+    """One call of the handler of a notification that ends turns."""
+
+    __slots__ = ("turns",)
+
+    def __init__(
+        self,
+        owner: object,
+        event: NotificationReceived,
+        route: Route,
+        turns: tuple[RequestRun, ...],
+    ) -> None:
+        super().__init__(owner, event, route)
+        self.turns = turns
+        """The turns that are cancelled at its end: those that had started before it."""
 
 
 class Lane:
@@ -109,10 +123,8 @@ class Lanes:
         self._start = start
         """Has the released requests of a lane start, later."""
         self._by_key: dict[str | None, Lane] = {}
-
-    def get(self, key: str | None) -> Lane | None:
-        """The lane, when a handler keeps it."""
-        return self._by_key.get(key)
+        self.get = self._by_key.get
+        """The lane with a key, when a handler keeps it."""
 
     def open(self, run: HandlerRun) -> None:
         """The first step of `run` did not end: it keeps the lane of its message from now on."""

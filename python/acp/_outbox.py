@@ -93,7 +93,7 @@ class Outbox:
         self._pause_at = self._core.output_size + self._limits.bytes_per_turn
 
     async def drain(self) -> None:
-        """Waits until everything is sent, or nothing can be."""
+        """Sends everything, unless nothing can be sent any more."""
         self._flush()
         await self._below(0)
 
@@ -127,7 +127,8 @@ class Outbox:
         try:
             while self._backlog:
                 part = self._backlog[:_SLICE]
-                with fail_after(self._limits.write_stall):
+                # A send given up halfway would leave half a frame: it ends, or the connection does.
+                with fail_after(self._limits.write_stall, shield=True):
                     await self._transport.send(part)
                 self._backlog = self._backlog[len(part) :] or memoryview(self._core.take_output())
                 self._wake()

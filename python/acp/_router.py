@@ -85,27 +85,34 @@ class Router:
         self._attributes = {
             (method.kind, method.wire): method.name for method in METHODS if method.side == side
         }
-        self._known: dict[tuple[str, str], Route | None] = {}
+        self._requests: dict[str, Route | None] = {}
+        self._notifications: dict[str, Route | None] = {}
 
     def request(self, method: str) -> Route | None:
         """The route of a request; None when nothing serves it."""
-        return self._route("request", method)
+        try:
+            return self._requests[method]
+        except KeyError:
+            return self._route("request", method, self._requests)
 
     def notification(self, method: str) -> Route | None:
         """The route of a notification; None when nothing serves it."""
-        return self._route("notification", method)
-
-    def _route(self, kind: Literal["request", "notification"], method: str) -> Route | None:
-        key = (kind, method)
         try:
-            return self._known[key]
+            return self._notifications[method]
         except KeyError:
-            pass
-        attribute = self._attributes.get(key)
+            return self._route("notification", method, self._notifications)
+
+    def _route(
+        self,
+        kind: Literal["request", "notification"],
+        method: str,
+        known: dict[str, Route | None],
+    ) -> Route | None:
+        attribute = self._attributes.get((kind, method))
         if attribute is None:
             # Not remembered: the peer chooses these names, and could make any number of them.
             return self._extension(kind, method)
-        route = self._known[key] = self._build(method, attribute)
+        route = known[method] = self._build(method, attribute)
         return route
 
     def _build(self, method: str, attribute: str) -> Route | None:

@@ -8,7 +8,7 @@ exception looks like to the peer is decided in `acp._errors`, when a handler sta
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from anyio import CancelScope
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from acp._core import Connection as Core
-    from acp._lanes import HandlerRun
+    from acp._lanes import RequestRun
     from acp._options import ConnectionOptions
 
 __all__ = ("Serving",)
@@ -36,16 +36,15 @@ class Serving:
         self._core = core
         self._options = options
         self._wrote = wrote
-        self._runs: dict[int, HandlerRun] = {}
+        self._runs: dict[int, RequestRun] = {}
 
     def __len__(self) -> int:
         return len(self._runs)
 
-    async def serve(self, run: HandlerRun) -> None:
+    async def serve(self, run: RequestRun) -> None:
         """Runs the handler of a request and answers with what comes of it."""
         event = run.event
-        assert event.token is not None
-        self._runs[event.token] = run
+        self._runs[run.token] = run
         try:
             with CancelScope() as scope:
                 run.scope = scope
@@ -55,7 +54,7 @@ class Serving:
                 if hasattr(result, "__await__"):
                     result = await result
                 # No cancellation point from here to the answer.
-                self._core.respond(event.token, result)
+                self._answer(run, result)
                 return
             self._answer_cancelled(run)
         except Exception as exc:  # noqa: BLE001 - the boundary of user code
@@ -64,10 +63,10 @@ class Serving:
             self._answer_cancelled(run)
             raise
         finally:
-            del self._runs[event.token]
+            del self._runs[run.token]
             self._wrote()
 
-    def turns(self, session: str | None) -> tuple[HandlerRun, ...]:
+    def turns(self, session: str | None) -> tuple[RequestRun, ...]:
         """The turns that run in a session now."""
         if not self._options.cancel_prompts:
             return ()
@@ -76,13 +75,13 @@ class Serving:
             run for run in runs if run.event.lane == session and run.route and run.route.is_turn
         )
 
-    def cancel_turn(self, run: HandlerRun) -> None:
+    def cancel_turn(self, run: RequestRun) -> None:
         """Cancels the handler of a turn.
 
         Unless it ends with a result, the turn's own cancelled result is the answer.
         """
         run.turn_cancelled = True
-        if run.scope is not None and run.event.token in self._runs:
+        if run.scope is not None and run.token in self._runs:
             run.scope.cancel()
 
     def cancel(self, token: int) -> bool:
@@ -100,24 +99,30 @@ class Serving:
         self._respond_error(token, RequestError.request_cancelled(), "", cancelled=True)
         self._wrote()
 
-    def _answer_cancelled(self, run: HandlerRun) -> None:
-        assert run.event.token is not None
+    def _answer(self, run: RequestRun, result: Any) -> None:
+        try:
+            self._core.respond(run.token, result)
+        except (TypeError, ValueError) as exc:
+            # The handler's fault, which must not look like one of the params.
+            message = f"The result of {run.event.method} cannot be written"
+            raise RuntimeError(message) from exc
+
+    def _answer_cancelled(self, run: RequestRun) -> None:
         if run.turn_cancelled:
-            self._core.respond(run.event.token, _CANCELLED_TURN)
+            self._core.respond(run.token, _CANCELLED_TURN)
         elif run.cancelled and run.route is not None and run.route.cancelled_result is not None:
-            self._core.respond(run.event.token, run.route.cancelled_result)
+            self._core.respond(run.token, run.route.cancelled_result)
         else:
             self._respond_error(
-                run.event.token, RequestError.request_cancelled(), run.event.method, cancelled=True
+                run.token, RequestError.request_cancelled(), run.event.method, cancelled=True
             )
 
-    def _answer_error(self, run: HandlerRun, exc: Exception) -> None:
+    def _answer_error(self, run: RequestRun, exc: Exception) -> None:
         method = run.event.method
         if not isinstance(exc, RequestError):
             _log.warning("The handler of %s failed with %s", method, type(exc).__name__)
             _log.debug("The handler of %s failed", method, exc_info=exc)
-        assert run.event.token is not None
-        self._respond_error(run.event.token, exc, method)
+        self._respond_error(run.token, exc, method)
 
     def _respond_error(
         self, token: int, exc: BaseException, method: str, *, cancelled: bool = False

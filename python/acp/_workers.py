@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from anyio import CancelScope
 
-from acp._runtime import Slot, fill, slot, turn
+from acp._runtime import Slot, fill, slot
 
 if TYPE_CHECKING:
     from anyio.abc import TaskGroup
@@ -42,29 +42,33 @@ class Workers:
     """Gives each duty to a task."""
 
     def __init__(self) -> None:
-        self._group: TaskGroup | None = None
         self._duties: deque[Duty] = deque()
         self._parked: list[Slot[Duty | None]] = []
         self._busy: set[Worker] = set()
+        self._supplier: Slot[None] | None = None
         self._finished = False
 
-    def start(self, group: TaskGroup) -> None:
-        """Takes the group that owns the tasks. Duties assigned before start now."""
-        self._group = group
-        for _ in self._duties:
-            group.start_soon(self._work)
-
     def assign(self, duty: Duty) -> None:
-        """Has a task take over `duty`, in a later turn of the loop: never inside this call."""
+        """Has a task take over `duty`, in a later turn of the loop: never inside this call.
+
+        It may be called from anywhere in the loop's thread, also where there is no task.
+        """
         while self._parked:
             if fill(self._parked.pop(), duty):
                 return
         self._duties.append(duty)
-        if self._group is not None:
-            self._group.start_soon(self._work)
+        self._wake_supplier()
+
+    async def supply(self, group: TaskGroup) -> None:
+        """Makes a task for each duty that finds none parked, until `finish()`."""
+        while not self._finished:
+            for _ in range(len(self._duties)):
+                group.start_soon(self._work, self._duties.popleft())
+            self._supplier = slot()
+            await self._supplier
 
     def cancel_handlers(self) -> None:
-        """Cancels the tasks that follow a handler, except one that waits for the connection to
+        """Cancels the tasks that follow a handler, but not one that waits for the connection to
         close.
         """
         for worker in self._busy:
@@ -79,13 +83,17 @@ class Workers:
                 worker.scope.cancel()
         while self._parked:
             fill(self._parked.pop(), None)
+        self._wake_supplier()
 
-    async def _work(self) -> None:
-        # With an eager task factory this runs inside `assign`, where a duty must not start.
-        await turn()
+    def _wake_supplier(self) -> None:
+        if self._supplier is not None:
+            fill(self._supplier, None)
+            self._supplier = None
+
+    async def _work(self, first: Duty) -> None:
         with CancelScope() as scope:
             worker = Worker(scope)
-            duty: Duty | None = self._duties.popleft() if self._duties else None
+            duty: Duty | None = first
             while duty is not None:
                 self._busy.add(worker)
                 try:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import os
 import stat
+import sys
 
 from anyio import BrokenResourceError, ClosedResourceError
 
@@ -44,6 +45,7 @@ class DescriptorTransport(Transport):
         self._failure: OSError | None = None
         self._watching = False
         self._reader: Slot[None] | None = None
+        self._writer: Slot[None] | None = None
         self._closed = False
 
     async def open(self) -> None:
@@ -51,9 +53,9 @@ class DescriptorTransport(Transport):
             return
         self._loop = asyncio.get_running_loop()
         # Read both before setting one: they may be the same pipe or socket.
-        self._flags = [(fd, os.get_blocking(fd)) for fd in (self._read_fd, self._write_fd)]
+        self._flags = [(fd, _is_blocking(fd)) for fd in (self._read_fd, self._write_fd)]
         for fd, _ in self._flags:
-            os.set_blocking(fd, False)
+            _set_blocking(fd, False)
 
     async def receive(self) -> bytes:
         while True:
@@ -118,12 +120,13 @@ class DescriptorTransport(Transport):
         loop, fd = self._loop, self._write_fd
         if loop is None:
             raise ClosedResourceError
-        waiter = slot()
+        self._writer = waiter = slot()
         loop.add_writer(fd, fill, waiter, None)
         try:
             await waiter
         finally:
-            loop.remove_writer(fd)
+            if self._write_fd == fd:
+                loop.remove_writer(fd)
 
     def end_output(self) -> None:
         """Closes the sending side alone: the other end reads an end of input."""
@@ -134,6 +137,8 @@ class DescriptorTransport(Transport):
         if self._write_fd != self._read_fd:
             self._close_fd(self._write_fd)
         self._write_fd = -1
+        if self._writer is not None:
+            fill(self._writer, None)
 
     async def close(self) -> None:
         if self._closed:
@@ -148,5 +153,14 @@ class DescriptorTransport(Transport):
     def _close_fd(self, fd: int) -> None:
         for flagged, blocking in self._flags:
             if flagged == fd:
-                os.set_blocking(fd, blocking)
+                _set_blocking(fd, blocking)
         os.close(fd)
+
+
+def _is_blocking(fd: int) -> bool:
+    return True if sys.platform == "win32" else os.get_blocking(fd)
+
+
+def _set_blocking(fd: int, blocking: bool) -> None:
+    if sys.platform != "win32":
+        os.set_blocking(fd, blocking)

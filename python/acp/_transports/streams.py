@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from anyio import BrokenResourceError, ClosedResourceError
+from anyio import BrokenResourceError, CancelScope, ClosedResourceError
 
 from acp._transports.base import Transport
 
@@ -27,6 +27,7 @@ class StreamTransport(Transport):
         self._writer = writer
         self._reader = reader
         self._closed = False
+        self._sending = CancelScope()
 
     async def receive(self) -> bytes:
         if self._closed:
@@ -50,11 +51,16 @@ class StreamTransport(Transport):
     async def send(self, data: bytes | memoryview) -> None:
         if self._closed:
             raise ClosedResourceError
+        self._sending = CancelScope()
         try:
             self._writer.write(data)
-            await self._writer.drain()
+            with self._sending:
+                await self._writer.drain()
         except OSError as exc:
             raise BrokenResourceError from exc
+        if self._closed:
+            raise ClosedResourceError
 
     async def close(self) -> None:
         self._closed = True
+        self._sending.cancel()

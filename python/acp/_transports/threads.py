@@ -39,6 +39,7 @@ class ThreadTransport(Transport):
         self._chunk: bytes | None = None
         self._failure: OSError | None = None
         self._reader: Slot[None] | None = None
+        self._writer: Slot[OSError | None] | None = None
         self._wanted = threading.Semaphore(0)
         self._output: SimpleQueue[tuple[bytes, Slot[OSError | None]] | None] = SimpleQueue()
         self._closed = False
@@ -70,11 +71,13 @@ class ThreadTransport(Transport):
     async def send(self, data: bytes | memoryview) -> None:
         if self._closed:
             raise ClosedResourceError
-        waiter = slot()
+        self._writer = waiter = slot()
         self._output.put((bytes(data), waiter))
         failure = await waiter
         if failure is not None:
             raise BrokenResourceError from failure
+        if self._closed:
+            raise ClosedResourceError
 
     def end_output(self) -> None:
         """Closes the sending side alone, once what was sent is out: the other end reads an end of
@@ -92,8 +95,9 @@ class ThreadTransport(Transport):
             return
         self._wanted.release()
         self.end_output()
-        if self._reader is not None:
-            fill(self._reader, None)
+        for waiter in (self._reader, self._writer):
+            if waiter is not None:
+                fill(waiter, None)
 
     def _read_all(self) -> None:
         try:

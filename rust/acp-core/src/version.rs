@@ -66,7 +66,9 @@ pub(crate) fn normalise(
     let exact = asked.and_then(exact_version);
     let loose = if lax && exact.is_none() { asked.and_then(lax_version) } else { None };
     let requested = exact.or(loose)?;
-    let params = if requested > version {
+    // Programs that ask for a later version in the shape of this one were always understood by lax endpoints.
+    let own_shape = lax && members(&text, ["clientCapabilities", "clientInfo"]) != [None, None];
+    let params = if requested > version && !own_shape {
         Cow::Owned(from_later(version, &text))
     } else if exact == Some(version) {
         text

@@ -95,8 +95,9 @@ fn the_lax_reading_takes_digits_integral_floats_and_dates() {
         assert_eq!(params.unwrap(), r#"{"protocolVersion":1,"clientInfo":{}}"#, "{version}");
         assert_eq!(side.connection.counters().lax_versions, 1);
     }
-    let params = seen(&mut lax(), r#"{"protocolVersion":"2","clientInfo":{}}"#).unwrap();
-    assert!(!params.contains("clientInfo"), "{params}");
+    let params =
+        seen(&mut lax(), r#"{"protocolVersion":"2","info":{"name":"ed","version":"3"}}"#).unwrap();
+    assert!(params.contains(r#""clientInfo":{"name":"ed""#), "{params}");
     for version in [
         "\"\"",
         "\"x\"",
@@ -140,6 +141,17 @@ fn params_of_a_later_version_are_put_in_the_form_of_version_1() {
             r#""clientInfo":{"name":"ed","title":"Ed","version":"3","_meta":{"a":1}},"_meta":{"d":4}}"#
         )
     );
+}
+
+/// C-153
+#[test]
+fn a_lax_endpoint_reads_a_later_version_in_the_shape_of_version_1() {
+    let mut side = Side::new(Options { lax: true, ..Options::new(Role::Agent) });
+    let params = r#"{"protocolVersion":9,"clientCapabilities":{"fs":{"readTextFile":true}}}"#;
+    let normal = r#"{"protocolVersion":1,"clientCapabilities":{"fs":{"readTextFile":true}}}"#;
+    assert_eq!(seen(&mut side, params).unwrap(), normal);
+    let mut strict = Side::agent();
+    assert!(!seen(&mut strict, params).unwrap().contains("readTextFile"));
 }
 
 /// C-153

@@ -22,7 +22,7 @@ pub struct Class {
     /// What the class is.
     pub record: &'static Record,
     /// The classes of its version.
-    version: usize,
+    version: u16,
     ty: *mut ffi::PyTypeObject,
     /// Per field: byte offset of the slot in an instance.
     offsets: Box<[usize]>,
@@ -72,7 +72,7 @@ pub fn schema(version: u16) -> PyResult<&'static Schema> {
 
 fn slot(address: usize, length: usize) -> usize {
     // Types are aligned to 16 bytes or more; the multiplication spreads what is left.
-    (address >> 4).wrapping_mul(0x9E37_79B9_7F4A_7C15_u64 as usize) >> 16 & (length - 1)
+    (address >> 4).wrapping_mul(0x9E37_79B1) >> 16 & (length - 1)
 }
 
 impl Classes {
@@ -130,7 +130,7 @@ pub fn all(version: u16) -> PyResult<&'static [Class]> {
 impl Class {
     /// The protocol version of the class.
     pub fn version(&self) -> u16 {
-        self.version as u16
+        self.version
     }
 
     /// The class itself.
@@ -283,7 +283,7 @@ fn check(
     }
     let mut class = Class {
         record,
-        version: version.into(),
+        version,
         ty: type_pointer,
         offsets: vec![0; record.fields.len()].into_boxed_slice(),
         defaults: vec![std::ptr::null_mut(); record.fields.len()].into_boxed_slice(),
@@ -293,10 +293,14 @@ fn check(
     };
     let mut names = Vec::with_capacity(record.fields.len());
     for (index, field) in record.fields.iter().enumerate() {
-        let member = ty.getattr(field.name)?;
-        let offset = slot_offset(&member, ty, size)
-            .filter(|_| member.getattr("__name__").is_ok_and(|name| name.eq(field.name).unwrap_or(false)))
-            .ok_or_else(|| wrong("a field is no object slot of its name"))?;
+        let slot = ty.getattr_opt(field.name)?.and_then(|member| {
+            let named = member
+                .getattr("__name__")
+                .is_ok_and(|name| name.eq(field.name).is_ok_and(|same| same));
+            Some((slot_offset(&member, ty, size).filter(|_| named)?, member))
+        });
+        let (offset, member) =
+            slot.ok_or_else(|| wrong("a field is no object slot of its name"))?;
         class.offsets[index] = offset;
         class.defaults[index] = shared_default(py, version, field)?;
         names.push(PyString::intern(py, field.name).unbind());
@@ -309,11 +313,12 @@ fn check(
     }
     class.names = names.into_boxed_slice();
     let outer = class.place.outer.map(|(wire, value)| (wire, attribute(wire), value));
-    for (wire, name, value) in
-        outer.into_iter().chain(record.tag.map(|tag| (tag.wire, Cow::Borrowed(tag.name), tag.value)))
+    for (wire, name, value) in outer
+        .into_iter()
+        .chain(record.tag.map(|tag| (tag.wire, Cow::Borrowed(tag.name), tag.value)))
     {
         let value = PyString::intern(py, value);
-        if !ty.getattr(&*name)?.eq(&value)? {
+        if !ty.getattr_opt(&*name)?.map_or(Ok(false), |constant| constant.eq(&value))? {
             return Err(wrong("a discriminator is not the one of this class"));
         }
         if wire != name {

@@ -16,7 +16,8 @@ use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple};
 
 use crate::error::LocalProtocolError;
 use crate::events::{
-    self, Answer, Body, FrameRejected, Methods, NotificationReceived, RequestCancelled, RequestReceived, ResponseReceived,
+    self, Answer, Body, FrameRejected, Methods, NotificationReceived, RequestCancelled,
+    RequestReceived, ResponseReceived,
 };
 use crate::functions;
 use crate::model::Model;
@@ -44,7 +45,11 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Data<'py> {
 }
 
 fn word(py: Python<'_>, literal: Str<'_>) -> PyResult<Py<PyString>> {
-    let word = if literal.escaped { text::from_literal(py, literal)? } else { cache::string(py, literal.raw) };
+    let word = if literal.escaped {
+        text::from_literal(py, literal)?
+    } else {
+        cache::string(py, literal.raw)
+    };
     Ok(word.unbind())
 }
 
@@ -70,7 +75,11 @@ fn write_as(ty: Option<Type>, value: &Bound<'_, PyAny>, out: &mut Vec<u8>) -> Py
 }
 
 /// Appends params; false when there are none.
-fn write_params(method: Option<&Method>, params: &Bound<'_, PyAny>, out: &mut Vec<u8>) -> PyResult<bool> {
+fn write_params(
+    method: Option<&Method>,
+    params: &Bound<'_, PyAny>,
+    out: &mut Vec<u8>,
+) -> PyResult<bool> {
     if params.is_none() {
         return Ok(false);
     }
@@ -116,7 +125,8 @@ fn make<'py>(
     version: u16,
     lax: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let body = |text: Option<&str>, method| Body { text: text.map(Box::from), method, version, lax };
+    let body =
+        |text: Option<&str>, method| Body { text: text.map(Box::from), method, version, lax };
     Ok(match event {
         Event::Notification { token, method, params, lane: key, peer, size } => {
             let known = ours.find(false, method.raw);
@@ -232,7 +242,12 @@ impl Connection {
 
     /// Queues a request and returns its id.
     #[pyo3(signature = (method, params = None))]
-    fn request(&mut self, py: Python<'_>, method: &str, params: Option<Bound<'_, PyAny>>) -> PyResult<i64> {
+    fn request(
+        &mut self,
+        py: Python<'_>,
+        method: &str,
+        params: Option<Bound<'_, PyAny>>,
+    ) -> PyResult<i64> {
         let params = params.unwrap_or_else(|| py.None().into_bound(py));
         let known = self.theirs.find(true, method);
         self.core.request(method, |out| write_params(known, &params, out))
@@ -240,7 +255,12 @@ impl Connection {
 
     /// Queues a notification.
     #[pyo3(signature = (method, params = None))]
-    fn notify(&mut self, py: Python<'_>, method: &str, params: Option<Bound<'_, PyAny>>) -> PyResult<()> {
+    fn notify(
+        &mut self,
+        py: Python<'_>,
+        method: &str,
+        params: Option<Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
         let params = params.unwrap_or_else(|| py.None().into_bound(py));
         let known = self.theirs.find(false, method);
         self.core.notify(method, |out| write_params(known, &params, out))
@@ -265,12 +285,19 @@ impl Connection {
 
     /// Queues an error answer.
     #[pyo3(signature = (token, code, message, data = Data(None)))]
-    fn respond_error(&mut self, token: u64, code: i32, message: &str, data: Data<'_>) -> PyResult<bool> {
+    fn respond_error(
+        &mut self,
+        token: u64,
+        code: i32,
+        message: &str,
+        data: Data<'_>,
+    ) -> PyResult<bool> {
         let mut text = Vec::new();
         if let Data(Some(data)) = &data {
             functions::write(&Type::Any, data, Position::Free, &mut text)?;
         }
-        let text = std::str::from_utf8(&text).map_err(|_| PyValueError::new_err("the data cannot be written"))?;
+        let text = std::str::from_utf8(&text)
+            .map_err(|_| PyValueError::new_err("the data cannot be written"))?;
         let text = (!text.is_empty()).then_some(text);
         Ok(self.core.respond_error(Token::new(token), code, message, text))
     }

@@ -24,7 +24,8 @@ pub fn copied<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = object.py();
     let ty = object.get_type();
-    let made = if class.is(&ty) { class.allocate(py)? } else { ty.call_method1("__new__", (&ty,))? };
+    let made =
+        if class.is(&ty) { class.allocate(py)? } else { ty.call_method1("__new__", (&ty,))? };
     remember(&made)?;
     for field in 0..class.record.fields.len() {
         if let Some(value) = class.get(object.as_any(), field) {
@@ -117,10 +118,10 @@ fn own_attributes<'py>(
         for pair in base.getattr("__dict__")?.call_method0("items")?.try_iter()? {
             let (name, member): (Bound<'py, PyAny>, Bound<'py, PyAny>) = pair?.extract()?;
             let slot = member.get_type_ptr() == &raw mut ffi::PyMemberDescr_Type;
-            if let (true, Ok(name)) = (slot, name.cast_into::<PyString>()) {
-                if let Some(value) = object.getattr_opt(&name)? {
-                    own.set_item(name, value)?;
-                }
+            if let (true, Ok(name)) = (slot, name.cast_into::<PyString>())
+                && let Some(value) = object.getattr_opt(&name)?
+            {
+                own.set_item(name, value)?;
             }
         }
     }

@@ -62,7 +62,7 @@ fn chosen<'py>(
     Ok(match found {
         None => (false, None),
         // `True` and `...` name the member whole.
-        Some(found) if found.cast::<PyBool>().is_ok_and(|whole| whole.is_true()) => (true, None),
+        Some(found) if found.cast::<PyBool>().is_ok_and(PyBoolMethods::is_true) => (true, None),
         Some(found) if found.is(found.py().Ellipsis()) => (true, None),
         Some(found) => (false, Some(found)),
     })
@@ -119,7 +119,14 @@ impl Dump {
         for tag in &class.tags {
             let name = tag.name.bind(py);
             let key = if self.by_alias { PyString::intern(py, tag.wire) } else { name.clone() };
-            inner.member(&dict, name.as_any(), key.as_any(), tag.value.bind(py), include, exclude)?;
+            inner.member(
+                &dict,
+                name.as_any(),
+                key.as_any(),
+                tag.value.bind(py),
+                include,
+                exclude,
+            )?;
         }
         if class.keeps_extra(object) {
             for (key, value) in model::state(object).extra(py).into_iter().flatten() {
@@ -143,9 +150,10 @@ impl Dump {
     ) -> PyResult<()> {
         match within(include, exclude, std::slice::from_ref(name))? {
             None => Ok(()),
-            Some(deeper) => {
-                dict.set_item(key, self.value(value, &deeper.include, &deeper.exclude)?)
-            }
+            Some(deeper) => dict.set_item(
+                key,
+                self.value(value, deeper.include.as_ref(), deeper.exclude.as_ref())?,
+            ),
         }
     }
 
@@ -160,11 +168,10 @@ impl Dump {
     fn value<'py>(
         self,
         value: &Bound<'py, PyAny>,
-        include: &Option<Bound<'py, PyAny>>,
-        exclude: &Option<Bound<'py, PyAny>>,
+        include: Choice<'_, 'py>,
+        exclude: Choice<'_, 'py>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = value.py();
-        let (include, exclude) = (include.as_ref(), exclude.as_ref());
         if value.is_none()
             || value.is_exact_instance_of::<PyString>()
             || value.is_exact_instance_of::<PyInt>()
@@ -214,7 +221,11 @@ impl Dump {
                 within(include, exclude, &[first.into_any(), last.into_any()])?
             };
             if let Some(deeper) = deeper {
-                dumped.push(inner.value(&item, &deeper.include, &deeper.exclude)?);
+                dumped.push(inner.value(
+                    &item,
+                    deeper.include.as_ref(),
+                    deeper.exclude.as_ref(),
+                )?);
             }
         }
         PyList::new(py, dumped)
@@ -224,10 +235,8 @@ impl Dump {
     fn json_form<'py>(self, value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let py = value.py();
         if let Ok(number) = value.cast::<PyFloat>() {
-            return match number.value().is_finite() {
-                true => Ok(value.clone()),
-                false => Err(unwritable(py)),
-            };
+            let finite = number.value().is_finite();
+            return if finite { Ok(value.clone()) } else { Err(unwritable(py)) };
         }
         if let Ok(text) = value.cast::<PyString>() {
             return Ok(text::exact(text)?.into_any());
@@ -236,7 +245,7 @@ impl Dump {
             return py.get_type::<PyInt>().call1((value,));
         }
         match foreign::plain(value, self.by_alias)? {
-            Some(plain) => self.deeper()?.value(&plain, &None, &None),
+            Some(plain) => self.deeper()?.value(&plain, None, None),
             None => Err(unwritable(py)),
         }
     }
@@ -268,7 +277,7 @@ fn is_default(class: &Class, field: usize, value: &Bound<'_, PyAny>) -> PyResult
 
 /// JSON text of plain data, indented by so many spaces when asked for.
 pub fn text(value: &Bound<'_, PyAny>, indent: Option<usize>) -> PyResult<String> {
-    let compact = functions::encode(value, 1, None)?;
+    let compact = functions::encode(value, 1, None, true)?;
     functions::with_text(compact.as_any(), |compact| {
         indent.map_or_else(|| Ok(compact.to_owned()), |indent| indented(compact, indent))
     })

@@ -1,6 +1,7 @@
 //! Exceptions of the core.
 
 use std::borrow::Cow;
+use std::fmt;
 
 use acp_core::schema::{Fault, FaultKind, Loc};
 use pyo3::create_exception;
@@ -33,6 +34,15 @@ struct Row {
 enum Step {
     Name(Cow<'static, str>),
     Index(usize),
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Name(name) => f.write_str(name),
+            Self::Index(index) => index.fmt(f),
+        }
+    }
 }
 
 impl From<Fault> for Row {
@@ -83,15 +93,15 @@ impl Row {
 #[pymethods]
 impl ValidationError {
     #[new]
-    #[pyo3(signature = (title = String::new(), errors = None))]
-    fn new(title: String, errors: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+    #[pyo3(signature = (title = "", errors = None))]
+    fn new(title: &str, errors: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
         let mut rows = Vec::new();
         if let Some(errors) = errors {
             for row in errors.try_iter()? {
                 rows.push(Row::from_python(&row?)?);
             }
         }
-        Ok(Self { title, rows })
+        Ok(Self { title: title.to_owned(), rows })
     }
 
     /// The name of the type that was expected.
@@ -126,16 +136,9 @@ impl ValidationError {
         };
         for row in &self.rows {
             text.push_str("\n  ");
-            for (at, step) in row.loc.iter().enumerate() {
-                let before = if at > 0 { "." } else { "" };
-                text += &match step {
-                    Step::Name(name) => format!("{before}{name}"),
-                    Step::Index(index) => format!("{before}{index}"),
-                };
-            }
-            if !row.loc.is_empty() {
-                text.push_str(": ");
-            }
+            let steps: Vec<String> = row.loc.iter().map(ToString::to_string).collect();
+            text.push_str(&steps.join("."));
+            text.push_str(if steps.is_empty() { "" } else { ": " });
             text.push_str(&row.message);
         }
         text

@@ -26,12 +26,24 @@ pub struct Body {
 }
 
 impl Body {
-    fn decode<'py>(&self, py: Python<'py>, title: &str, ty: impl Fn(&Method) -> Type) -> PyResult<Bound<'py, PyAny>> {
+    fn decode<'py>(
+        &self,
+        py: Python<'py>,
+        title: &str,
+        ty: impl Fn(&Method) -> Type,
+    ) -> PyResult<Bound<'py, PyAny>> {
         match (self.method, self.text.as_deref()) {
             (Some(method), text) => {
                 let options = Options { lax: self.lax, keep_unknown: false };
                 // Absent params and results read as null.
-                functions::decode_checked(py, self.version, title, &ty(method), text.unwrap_or("null"), options)
+                functions::decode_checked(
+                    py,
+                    self.version,
+                    title,
+                    &ty(method),
+                    text.unwrap_or("null"),
+                    options,
+                )
             }
             (None, Some(text)) => plain::loads(py, text),
             (None, None) => Ok(py.None().into_bound(py)),
@@ -223,7 +235,9 @@ impl Methods {
             return Some(last);
         }
         let schema = classes::schema(self.version).ok()?;
-        let found = schema.method(self.side, request, name).or_else(|| schema.method(Side::Protocol, request, name))?;
+        let found = schema
+            .method(self.side, request, name)
+            .or_else(|| schema.method(Side::Protocol, request, name))?;
         self.last = Some(found);
         Some(found)
     }

@@ -86,13 +86,13 @@ fn duration<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         0 => String::new(),
         _ => format!("{count}{unit}"),
     };
-    let mut time = unit(seconds / 3600 % 24, 'H') + &unit(seconds / 60 % 60, 'M');
-    if micros > 0 {
+    let last = if micros > 0 {
         let fraction = format!("{micros:06}");
-        time += &format!("{}.{}S", seconds % 60, fraction.trim_end_matches('0'));
+        format!("{}.{}S", seconds % 60, fraction.trim_end_matches('0'))
     } else {
-        time += &unit(seconds % 60, 'S');
-    }
+        unit(seconds % 60, 'S')
+    };
+    let time = unit(seconds / 3600 % 24, 'H') + &unit(seconds / 60 % 60, 'M') + &last;
     let days = unit(seconds / 86_400, 'D');
     let sign = if total < 0 { "-" } else { "" };
     let text = match (days.is_empty(), time.is_empty()) {

@@ -16,6 +16,7 @@ use crate::{classes, error, plain};
 
 /// Makes `classes` the objects of protocol `version`, in the order of the version's records.
 #[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "a binding gets lists by value")]
 pub fn register(
     py: Python<'_>,
     version: u16,
@@ -47,8 +48,7 @@ pub fn field_facts<'py>(cls: &Bound<'py, PyType>) -> PyResult<Vec<FieldFacts<'py
     let mut facts = Vec::new();
     for (index, field) in class.record.fields.iter().enumerate() {
         let required = field.flags.has(Flags::REQUIRED) && !field.flags.has(Flags::TOLERATED);
-        let default =
-            if required { py.None().into_bound(py) } else { class.default(py, index)? };
+        let default = if required { py.None().into_bound(py) } else { class.default(py, index)? };
         facts.push((class.name(py, index).clone(), field.wire, required, default));
     }
     for tag in &class.tags {
@@ -77,21 +77,21 @@ pub fn decode<'py>(
 
 /// The compact JSON text of a schema object or of plain JSON data.
 #[pyfunction]
-#[pyo3(signature = (value, *, version = 1, type_name = None))]
+#[pyo3(signature = (value, *, version = 1, type_name = None, keep_defaults = true))]
 pub fn encode<'py>(
     value: &Bound<'py, PyAny>,
     version: u16,
     type_name: Option<&str>,
+    keep_defaults: bool,
 ) -> PyResult<Bound<'py, PyBytes>> {
     let mut out = Vec::new();
     let ty = type_name.map(|name| type_of(version, name)).transpose()?;
-    match &ty {
-        None => write(&Type::Any, value, Position::Free, &mut out)?,
-        Some(Type::Union(union)) => {
-            write(&Type::Union(union), value, Position::In(union), &mut out)?
-        }
-        Some(ty) => write(ty, value, Position::Bare, &mut out)?,
-    }
+    let (ty, position) = match ty {
+        None => (Type::Any, Position::Free),
+        Some(Type::Union(union)) => (Type::Union(union), Position::In(union)),
+        Some(ty) => (ty, Position::Bare),
+    };
+    write_as(&ty, value, position, keep_defaults, &mut out)?;
     Ok(PyBytes::new(value.py(), &out))
 }
 
@@ -103,8 +103,8 @@ fn type_of(version: u16, name: &str) -> PyResult<Type> {
 }
 
 /// Calls `then` with the text of a str, bytes or bytearray.
-pub fn with_text<'py, R>(
-    data: &Bound<'py, PyAny>,
+pub fn with_text<R>(
+    data: &Bound<'_, PyAny>,
     then: impl FnOnce(&str) -> PyResult<R>,
 ) -> PyResult<R> {
     let py = data.py();
@@ -163,9 +163,19 @@ pub fn write(
     position: Position,
     out: &mut Vec<u8>,
 ) -> PyResult<()> {
+    write_as(ty, value, position, true, out)
+}
+
+fn write_as(
+    ty: &Type,
+    value: &Bound<'_, PyAny>,
+    position: Position,
+    keep_defaults: bool,
+    out: &mut Vec<u8>,
+) -> PyResult<()> {
     let before = out.len();
     let source = PySource(value.py());
-    Encoder::new(&source, out, true).value(ty, value, position).map_err(|failure| {
+    Encoder::new(&source, out, keep_defaults).value(ty, value, position).map_err(|failure| {
         out.truncate(before);
         match failure {
             encoding::Failure::Failed(error) => error,

@@ -9,8 +9,8 @@ use acp_core::json::Kind;
 use acp_core::schema::input::{Input, Integer};
 use acp_core::schema::table::Field;
 use acp_core::schema::{digits, whole};
-use pyo3::ffi;
 use pyo3::PyTypeCheck;
+use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{
     PyBool, PyByteArray, PyBytes, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString, PyTuple,

@@ -12,10 +12,7 @@ use acp_core::schema::table::Extra;
 use pyo3::exceptions::{PyAttributeError, PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::pyclass::CompareOp;
-use pyo3::types::{
-    PyDict, PyIterator, PyList, PyMapping, PySet, PyString, PyTuple, PyType,
-};
+use pyo3::types::{PyDict, PyIterator, PyList, PyMapping, PySet, PyString, PyTuple, PyType};
 use pyo3::{PyTraverseError, PyVisit};
 
 use crate::build::PyBuild;
@@ -103,15 +100,10 @@ fn fill(object: &Bound<'_, PyAny>, class: &Class, members: Bound<'_, PyAny>) -> 
     if let Some(raised) = decoder.input.raised.take() {
         return Err(raised);
     }
-    match made {
-        Ok(made) if made.is(object) => Ok(()),
-        // Two spellings of a discriminator that contradict each other.
-        Ok(_) => Err(error::broken(object.py(), class.record.name, FaultKind::UnknownVariant)),
-        Err(Failure::Failed(error)) => Err(error),
-        Err(Failure::Invalid(faults)) => {
-            Err(error::invalid(object.py(), class.record.name, faults))
-        }
-    }
+    made.map(drop).map_err(|failure| match failure {
+        Failure::Failed(error) => error,
+        Failure::Invalid(faults) => error::invalid(object.py(), class.record.name, faults),
+    })
 }
 
 impl Class {
@@ -157,7 +149,10 @@ pub fn attributes<'py>(
     let fields = (0..class.record.fields.len())
         .filter_map(move |field| Some((class.name(py, field).clone(), class.get(&owner, field)?)));
     fields.chain(
-        class.tags.iter().map(move |tag| (tag.name.bind(py).clone(), tag.value.bind(py).clone().into_any())),
+        class
+            .tags
+            .iter()
+            .map(move |tag| (tag.name.bind(py).clone(), tag.value.bind(py).clone().into_any())),
     )
 }
 
@@ -224,42 +219,13 @@ impl Model {
         Ok(())
     }
 
-    fn __richcmp__<'py>(
-        slf: &Bound<'py, Self>,
-        other: &Bound<'py, PyAny>,
-        op: CompareOp,
-    ) -> PyResult<Py<PyAny>> {
+    fn __eq__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<Py<PyAny>> {
         let py = slf.py();
-        let CompareOp::Eq = op else { return Ok(py.NotImplemented()) };
         let class = class_of(slf.as_any())?;
         let Some(other_class) = classes::of(other) else { return Ok(py.NotImplemented()) };
-        if !std::ptr::eq(class, other_class) || !slf.get_type().is(other.get_type()) {
-            return Ok(false.into_pyobject(py)?.to_owned().into_any().unbind());
-        }
-        let same = |a: Option<Bound<'py, PyAny>>, b: Option<Bound<'py, PyAny>>| match (a, b) {
-            (Some(a), Some(b)) => a.eq(b),
-            (None, None) => Ok(true),
-            (one, other) => Ok(one.or(other).is_some_and(|lone| {
-                lone.cast_into::<PyDict>().is_ok_and(|lone| lone.is_empty())
-            })),
-        };
-        let mut equal = true;
-        for field in 0..class.record.fields.len() {
-            equal = equal
-                && match (class.get(slf.as_any(), field), class.get(other, field)) {
-                    (Some(a), Some(b)) => a.eq(b)?,
-                    (None, None) => true,
-                    _ => false,
-                };
-        }
-        if equal && class.keeps_extra(slf.as_any()) {
-            let extra = |object: &Model| object.extra(py).map(Bound::into_any);
-            equal = same(extra(slf.get()), extra(state(other)))?;
-        }
-        if equal && !class.is(&slf.get_type()) {
-            let own = |object: &Bound<'py, PyAny>| object.getattr_opt("__dict__");
-            equal = same(own(slf.as_any())?, own(other)?)?;
-        }
+        let equal = std::ptr::eq(class, other_class)
+            && slf.get_type().is(other.get_type())
+            && Self::equals(slf, other, class)?;
         Ok(equal.into_pyobject(py)?.to_owned().into_any().unbind())
     }
 
@@ -390,25 +356,17 @@ impl Model {
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = cls.py();
         let class = classes::above(cls).ok_or_else(no_class)?;
-        let title = class.record.name;
         functions::with_text(json_data, |text| {
-            functions::check(py, title, text)?;
-            if !class.is(cls) {
-                return Self::model_validate(cls, &crate::plain::loads(py, text)?, None);
-            }
-            let input = acp_core::schema::Json::new(text);
-            let root = input.root();
-            let mut decoder = Decoder::new(input, PyBuild::new(py, class.version())?, CONSTRUCT);
-            decoder.decode_members(class.record, class.place, root).map_err(|failure| match failure {
-                Failure::Failed(error) => error,
-                Failure::Invalid(faults) => error::invalid(py, title, faults),
-            })
+            functions::check(py, class.record.name, text)?;
+            // Not by the decoder: here members go by attribute name, too.
+            Self::model_validate(cls, &crate::plain::loads(py, text)?, None)
         })
     }
 
     /// Makes an object without validation.
     #[classmethod]
     #[pyo3(signature = (_fields_set = None, **values))]
+    #[expect(clippy::used_underscore_binding, reason = "the name that programs call it by")]
     fn model_construct<'py>(
         cls: &Bound<'py, PyType>,
         _fields_set: Option<&Bound<'py, PySet>>,
@@ -477,16 +435,12 @@ impl Model {
 
     /// The members as a dict.
     #[pyo3(signature = (*, mode = "python", include = None, exclude = None, by_alias = None, exclude_unset = false, exclude_defaults = false, exclude_none = false, **_options))]
-    #[expect(
-        clippy::too_many_arguments,
-        clippy::fn_params_excessive_bools,
-        reason = "the signature that programs call it with"
-    )]
+    #[expect(clippy::too_many_arguments, reason = "the signature that programs call it with")]
     fn model_dump<'py>(
         slf: &Bound<'py, Self>,
         mode: &str,
-        include: Option<Bound<'py, PyAny>>,
-        exclude: Option<Bound<'py, PyAny>>,
+        include: Option<&Bound<'py, PyAny>>,
+        exclude: Option<&Bound<'py, PyAny>>,
         by_alias: Option<bool>,
         exclude_unset: bool,
         exclude_defaults: bool,
@@ -501,21 +455,17 @@ impl Model {
             exclude_none,
             depth: 0,
         };
-        dump.object(slf.as_any(), class_of(slf.as_any())?, include.as_ref(), exclude.as_ref())
+        dump.object(slf.as_any(), class_of(slf.as_any())?, include, exclude)
     }
 
     /// The members as JSON text.
     #[pyo3(signature = (*, indent = None, include = None, exclude = None, by_alias = None, exclude_unset = false, exclude_defaults = false, exclude_none = false, **_options))]
-    #[expect(
-        clippy::too_many_arguments,
-        clippy::fn_params_excessive_bools,
-        reason = "the signature that programs call it with"
-    )]
+    #[expect(clippy::too_many_arguments, reason = "the signature that programs call it with")]
     fn model_dump_json<'py>(
         slf: &Bound<'py, Self>,
         indent: Option<usize>,
-        include: Option<Bound<'py, PyAny>>,
-        exclude: Option<Bound<'py, PyAny>>,
+        include: Option<&Bound<'py, PyAny>>,
+        exclude: Option<&Bound<'py, PyAny>>,
         by_alias: Option<bool>,
         exclude_unset: bool,
         exclude_defaults: bool,
@@ -547,6 +497,48 @@ impl Model {
 }
 
 impl Model {
+    /// Whether two objects of one type are equal. Which of their fields were set makes no difference.
+    fn equals<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+        class: &'static Class,
+    ) -> PyResult<bool> {
+        // A value is equal to itself, even where it says otherwise, as in the containers of Python.
+        let same =
+            |a: &Bound<'py, PyAny>, b: &Bound<'py, PyAny>| Ok::<_, PyErr>(a.is(b) || a.eq(b)?);
+        for field in 0..class.record.fields.len() {
+            let equal = match (class.get(slf.as_any(), field), class.get(other, field)) {
+                (Some(a), Some(b)) => same(&a, &b)?,
+                (one, other) => one.is_none() && other.is_none(),
+            };
+            if !equal {
+                return Ok(false);
+            }
+        }
+        let py = slf.py();
+        let mut others = Vec::with_capacity(2);
+        if class.keeps_extra(slf.as_any()) {
+            let extra = |object: &Self| object.extra(py).map(Bound::into_any);
+            others.push((extra(slf.get()), extra(state(other))));
+        }
+        if !class.is(&slf.get_type()) {
+            let own = |object: &Bound<'py, PyAny>| object.getattr_opt("__dict__");
+            others.push((own(slf.as_any())?, own(other)?));
+        }
+        for pair in others {
+            let equal = match pair {
+                (Some(a), Some(b)) => same(&a, &b)?,
+                (one, other) => {
+                    one.or(other).is_none_or(|dict| dict.len().is_ok_and(|len| len == 0))
+                }
+            };
+            if !equal {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
     fn described(slf: &Bound<'_, Self>, between: &str) -> PyResult<String> {
         let class = class_of(slf.as_any())?;
         let mut text = String::new();

@@ -146,16 +146,28 @@ fn member<'py, F>(key: &Object<'py>, value: &Object<'py>, each: &mut F) -> Writt
 where
     F: FnMut(Node<'_>, &Object<'py>) -> Written<PySource<'py>>,
 {
-    if let Ok(key) = key.cast::<PyString>() {
-        let (bytes, utf8) = text::bytes(key).map_err(failed)?;
-        return match std::str::from_utf8(&bytes) {
-            Ok(text) if utf8 => each(Node::Str(text), value),
-            _ => each(Node::Wtf8(&bytes), value),
-        };
-    }
-    match key_text(key).map_err(failed)? {
-        Some(text) => each(Node::Str(&text), value),
-        None => each(Node::Unwritable, value),
+    let spelled;
+    let text = key.cast::<PyString>().ok().and_then(|key| key.to_str().ok());
+    let node = if let Some(text) = text {
+        Node::Str(text)
+    } else {
+        spelled = spell(key).map_err(failed)?;
+        match &spelled {
+            None => Node::Unwritable,
+            Some(bytes) => std::str::from_utf8(bytes).map_or(Node::Wtf8(bytes), Node::Str),
+        }
+    };
+    // In one place: what is called here nests as deeply as the value does, each time with all of its frame.
+    each(node, value)
+}
+
+/// The bytes of a key that is no string of characters; None when JSON has none for it.
+#[cold]
+#[inline(never)]
+fn spell(key: &Object<'_>) -> PyResult<Option<Vec<u8>>> {
+    match key.cast::<PyString>() {
+        Ok(key) => Ok(Some(text::bytes(key)?.0.into_owned())),
+        Err(_) => Ok(key_text(key)?.map(String::into_bytes)),
     }
 }
 

@@ -10,6 +10,7 @@ static UNSET: PyOnceLock<Py<UnsetType>> = PyOnceLock::new();
 pub struct UnsetType;
 
 #[pymethods]
+#[expect(clippy::unused_self, reason = "the form in which Python calls methods")]
 impl UnsetType {
     fn __bool__(&self) -> bool {
         false

@@ -85,6 +85,17 @@ impl<'a> Scanner<'a> {
         found
     }
 
+    /// Takes `text` and the white space after it when it is next, written exactly so.
+    #[inline]
+    pub fn take_text(&mut self, text: &str) -> bool {
+        let bytes = self.text.as_bytes();
+        let found = bytes.get(self.at..).is_some_and(|rest| rest.starts_with(text.as_bytes()));
+        if found {
+            self.at = space(bytes, self.at + text.len());
+        }
+        found
+    }
+
     /// Fails unless only white space is left.
     ///
     /// # Errors

@@ -160,7 +160,8 @@ impl<I: Input, B: Build<I>> Decoder<I, B> {
             Type::Map(item) => self.map(item, value),
             Type::Text { min, max } => self.text(*min, *max, value),
             Type::Null => {
-                self.expect(value, Kind::Null, FaultKind::Null)?;
+                // Null is always one of several types, so that this fault is never seen.
+                self.expect(value, Kind::Null, FaultKind::NoFit)?;
                 self.input.pass(value);
                 Ok(self.build.null())
             }
@@ -303,7 +304,8 @@ impl<I: Input, B: Build<I>> Decoder<I, B> {
     /// The field of a member name. Writers keep to one order, so the search begins after the last one found.
     #[inline]
     fn find_field(&self, record: &'static Record, key: I::Key, likely: usize) -> Option<usize> {
-        let (before, after) = record.fields.split_at_checked(likely).unwrap_or((record.fields, &[]));
+        let (before, after) =
+            record.fields.split_at_checked(likely).unwrap_or((record.fields, &[]));
         let named = |field: &Field| self.input.names(key, field);
         let later = after.iter().position(named).map(|at| likely + at);
         later.or_else(|| before.iter().position(named))

@@ -169,18 +169,25 @@ impl<'s, 'o, S: Source> Encoder<'s, 'o, S> {
                 self.map(ty, value, false)?;
                 self.depth -= 1;
             }
-            Node::Unset | Node::Unwritable => {
-                if self.source.write(value, &mut Writer::new(self.out))? {
-                    return Ok(());
-                }
-                let Some(other) = self.source.convert(value)? else {
-                    return Err(fault(FaultKind::Unwritable));
-                };
-                self.deeper()?;
-                self.value(ty, &other, position)?;
-                self.depth -= 1;
-            }
+            Node::Unset | Node::Unwritable => return self.converted(ty, value, position),
         }
+        Ok(())
+    }
+
+    /// Writes a value that is none of the source's plain ones.
+    // Apart from `value`, whose frame is on the stack once for each level of nesting.
+    #[cold]
+    #[inline(never)]
+    fn converted(&mut self, ty: &Type, value: &S::Value, position: Position) -> Written<S> {
+        if self.source.write(value, &mut Writer::new(self.out))? {
+            return Ok(());
+        }
+        let Some(other) = self.source.convert(value)? else {
+            return Err(fault(FaultKind::Unwritable));
+        };
+        self.deeper()?;
+        self.value(ty, &other, position)?;
+        self.depth -= 1;
         Ok(())
     }
 
@@ -279,7 +286,17 @@ impl<'s, 'o, S: Source> Encoder<'s, 'o, S> {
                 .map_err(|failure| located(failure, Loc::Member(field.wire)))?;
         }
         if self.keeps_extra(record, value) {
+            // A member that a field or a discriminator has goes by that one alone.
+            let own = |name: &str| {
+                record.fields.iter().any(|field| field.wire == name)
+                    || matches!(position, Position::In(union) if union.tag == name)
+                    || !matches!(position, Position::Bare)
+                        && record.tag.is_some_and(|tag| tag.wire == name)
+            };
             self.source.each_extra(value, |key, place| {
+                if matches!(key, Node::Str(name) if own(name)) {
+                    return Ok(());
+                }
                 self.key(key, &mut later)?;
                 self.value(&Type::Any, place, Position::Free)
                     .map_err(|failure| located(failure, Loc::Key))

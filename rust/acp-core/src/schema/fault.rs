@@ -65,8 +65,6 @@ macro_rules! kinds {
 kinds! {
     /// A required member is absent.
     Missing "missing" "a required member is missing",
-    /// Not null.
-    Null "null_type" "must be null",
     /// Not a boolean.
     Bool "bool_type" "must be true or false",
     /// Not a string.

@@ -78,11 +78,12 @@ impl<I: Input, B: Build<I>> Decoder<I, B> {
         let tags = Tags { outer, wire: tag.wire, value: Some(tag.value) };
         let mark = self.mark();
         match self.record(record, value, Some(tags), None) {
-            // The last one of a name counts: when that one agrees, an earlier one did not.
             Err(Stop::Retag) => {
                 self.forget(mark);
-                self.agree(value, tag.wire, |text| text == tag.value, FaultKind::UnknownVariant)?;
-                self.record(record, value, Some(Tags { value: None, ..tags }), None)
+                let agree = |text: &str| text == tag.value;
+                self.agree(value, tag.wire, agree, FaultKind::UnknownVariant)?;
+                // Two spellings of it that contradict each other.
+                Err(self.fault(FaultKind::Scope))
             }
             done => done,
         }

@@ -88,9 +88,7 @@ impl<I: Input, B: Build<I>> Decoder<I, B> {
 
     /// Protocol versions were dates once. They are the only integers of 16 bits that the profile has a looser form for.
     fn is_dated(&mut self, value: I::Value) -> bool {
-        self.options.lax
-            && self.input.kind(value) == Kind::Str
-            && is_date(&self.input.text(value))
+        self.options.lax && self.input.kind(value) == Kind::Str && is_date(&self.input.text(value))
     }
 }
 
