@@ -75,9 +75,9 @@ def ratio_row(work: dict[str, Any], values: dict[str, float]) -> Row:
     text, met = None, None
     if "goal_side" in work:
         beside = values[OURS] / values[work["goal_side"]]
-        text, met = f"{beside:.2f} of at most {goal}x {work['goal_side']}", beside <= goal
+        text, met = f"{beside:.2f}x {work['goal_side']}, ≤ {goal}x", beside <= goal
     elif goal is not None:
-        text, met = f"{goal}x", ratio >= goal
+        text, met = f"≥ {goal}x", ratio >= goal
     floor_met = None if floor is None else ratio >= floor
     return Row(
         work["name"], work["title"], work["unit"], values, ratio, floor, floor_met, text, met

@@ -21,6 +21,8 @@ from acp._stepping import current_run
 from acp._workers import Worker, Workers
 
 if TYPE_CHECKING:
+    from collections.abc import Coroutine
+
     from acp._options import ConnectionOptions
     from acp._transports.base import Transport
     from acp.exceptions import ConnectionClosed
@@ -73,7 +75,7 @@ class Connection:
             ended=self._begin_closing,
         )
         self._started = False
-        self._closing = False
+        self._closing = Event()
         self._closed = Event()
         self._cause: Exception | None = None
         self._output_ended = False
@@ -119,12 +121,14 @@ class Connection:
 
     async def pause(self) -> None:
         """Lets other tasks run, and waits while the peer takes too little of what was sent."""
-        run = current_run.get()
-        self._dispatcher.call_started(run)
-        try:
-            await self._outbox.pause()
-        finally:
-            self._dispatcher.call_ended(run)
+        await self._outbox.pause()
+        if self._outbox.is_full:
+            run = current_run.get()
+            self._dispatcher.call_started(run)
+            try:
+                await self._outbox.room()
+            finally:
+                self._dispatcher.call_ended(run)
 
     async def notify(self, method: str, params: Any = None) -> None:
         """Sends a notification. Raises ConnectionClosed when nothing can be sent any more."""
@@ -133,16 +137,20 @@ class Connection:
 
     # Life.
 
-    async def run(self) -> None:
+    def run(self) -> Coroutine[Any, Any, None]:
         """Serves the connection until its input ends or it is closed, and gives everything back.
 
-        Raises RuntimeError when it is run a second time; errors of the transport end the connection
-        and are the cause of the `ConnectionClosed` that callers get.
+        The connection counts as running from this call on, which has to be awaited. Raises
+        RuntimeError when it is run a second time; errors of the transport end the connection and
+        are the cause of the `ConnectionClosed` that callers get.
         """
         if self._started:
-            message = "The connection runs already"
+            message = "The connection runs already, or is closed"
             raise RuntimeError(message)
         self._started = True
+        return self._run()
+
+    async def _run(self) -> None:
         try:
             await self._transport.open()
             async with create_task_group() as group:
@@ -158,7 +166,11 @@ class Connection:
             self._fail_calls()
             with CancelScope(shield=True):
                 await self._transport.close()
-            self._closed.set()
+            self.ended()
+
+    def ended(self) -> None:
+        """Tells that the task that was to run the connection has ended, perhaps without a step."""
+        self._closed.set()
 
     async def close(self) -> None:
         """Ends the connection and returns when the transport is closed.
@@ -178,7 +190,7 @@ class Connection:
     @property
     def is_closing(self) -> bool:
         """Whether the connection has begun to end."""
-        return self._closing
+        return self._closing.is_set()
 
     async def _wind_down(self, worker: Worker) -> None:
         del worker
@@ -205,23 +217,31 @@ class Connection:
         self._closed.set()
 
     def _begin_closing(self, cause: Exception | None) -> None:
-        if self._closing:
+        if self._closing.is_set():
             return
-        self._closing = True
-        self._cause = cause
+        self._closing.set()
+        self._cause = self._cause or cause
         if cause is not None:
             _log.warning("The connection ends: %s", type(cause).__name__)
         self._workers.assign(self._wind_down)
 
     def _output_failed(self, exc: Exception) -> None:
-        self._begin_closing(exc)
+        self._cause = exc
+        self._workers.assign(self._read_to_the_end)
+
+    async def _read_to_the_end(self, worker: Worker) -> None:
+        """A peer that takes nothing more may have answered before: its last words still count."""
+        del worker
+        with move_on_after(self._options.limits.closing):
+            await self._closing.wait()
+        self._begin_closing(self._cause)
 
     def _fail_calls(self) -> None:
         if len(self._calls):
             self._calls.fail_all(self._closed_error())
 
     def _check_open(self) -> None:
-        if self.is_closing:
+        if self.is_closing or self._outbox.broken:
             raise self._closed_error()
 
     def _closed_error(self) -> ConnectionClosed:

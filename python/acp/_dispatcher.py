@@ -16,7 +16,6 @@ import math
 from collections import deque
 from contextvars import copy_context
 from time import perf_counter
-from types import CoroutineType
 from typing import TYPE_CHECKING, Any
 
 from anyio import (
@@ -41,6 +40,7 @@ from acp._stepping import Suspended, as_coroutine, first_step
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from types import CoroutineType
 
     from acp import _core
     from acp._limits import Limits
@@ -86,7 +86,6 @@ class Dispatcher:
         self._reader: Worker | None = None
         self._unstarted: deque[RequestReceived] = deque()
         self._gate: deque[Any] | None = None
-        self._discarded: set[int] = set()
         self._following = 0
         self._closing = 0
         self._idle: Slot[None] | None = None
@@ -107,10 +106,8 @@ class Dispatcher:
             FrameRejected: self._on_frame_rejected,
         }
 
-    # Reading.
-
     async def pump(self, worker: Worker) -> None:
-        """Reads and dispatches until the input ends, or a handler suspends and another task reads."""
+        """Reads and dispatches until the input ends or, after a suspension, another task does."""
         on = self._on
         most, longest = self._limits.steps_per_turn, self._limits.seconds_per_turn
         # Steps count on from chunk to chunk: receiving need not let other tasks run.
@@ -234,7 +231,6 @@ class Dispatcher:
     def _on_request_cancelled(self, event: RequestCancelled) -> HandlerRun | None:
         if not self._serving.cancel(event.token):
             self._serving.refuse_cancelled(event.token)
-            self._discarded.add(event.token)
         return None
 
     def _on_frame_rejected(self, event: FrameRejected) -> HandlerRun | None:
@@ -254,10 +250,10 @@ class Dispatcher:
         else:
             run = HandlerRun(self, event, route)
         try:
-            body = route.call(event.params())
+            body = as_coroutine(route.call(event.params()))
         except Exception as exc:  # noqa: BLE001 - the boundary of user code
             return self._notification_ended(run, exc)
-        return self._step(run, body if type(body) is CoroutineType else as_coroutine(body))
+        return self._step(run, body)
 
     def _notification_ended(self, run: HandlerRun, failure: BaseException | None) -> None:
         if failure is not None:
@@ -272,8 +268,9 @@ class Dispatcher:
             self._wrote()
 
     def _start_request(self, event: RequestReceived, route: Route | None) -> HandlerRun | None:
-        if event.token in self._discarded:
-            self._discarded.discard(event.token)
+        # Neither one that was answered, being cancelled, nor one behind an `initialize` that failed.
+        if not self._core.admit(event.token):
+            self._wrote()
             return None
         run = RequestRun(self, event, route)
         suspended = self._step(run, self._serving.serve(run))
@@ -288,7 +285,7 @@ class Dispatcher:
         try:
             yielded = context.run(first_step, run, body)
         except StopIteration:
-            if run.event.token is None and type(run) is HandlerRun:
+            if type(run) is HandlerRun and run.event.token is None:
                 return None
         except Exception as exc:  # noqa: BLE001 - the boundary of user code
             failure = exc

@@ -86,9 +86,18 @@ class Outbox:
         )
 
     async def pause(self) -> None:
-        """Lets other tasks run, and waits while more is unsent than the mark."""
+        """Lets other tasks run."""
         self._sends = 0
         await turn()
+        self._pause_at = self._core.output_size + self._limits.bytes_per_turn
+
+    @property
+    def is_full(self) -> bool:
+        """Whether more is unsent than the mark, so that a sender has to wait for `room()`."""
+        return self.unsent > self._limits.unsent_bytes and not self._broken
+
+    async def room(self) -> None:
+        """Waits until less is unsent than the mark, or nothing can be sent any more."""
         await self._below(self._limits.unsent_bytes)
         self._pause_at = self._core.output_size + self._limits.bytes_per_turn
 

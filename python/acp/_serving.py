@@ -133,11 +133,16 @@ class Serving:
             cancelled=cancelled,
             expose=self._options.expose_internal_errors,
         )
-        if error.data is not NO_DATA:
+        data = () if error.data is NO_DATA else (error.data,)
+        # A handler can raise an error that has no form on the wire: it is answered all the same.
+        for form in (
+            (error.code, error.message, *data),
+            (error.code, error.message),
+            (-32603, "Internal error"),
+        ):
             try:
-                self._core.respond_error(token, error.code, error.message, error.data)
-            except (TypeError, ValueError):
-                _log.warning("The error data for %s is no JSON; it was left out", method)
+                self._core.respond_error(token, *form)
+            except (TypeError, ValueError, OverflowError):
+                _log.warning("The error for %s cannot be written as it is", method)
             else:
                 return
-        self._core.respond_error(token, error.code, error.message)

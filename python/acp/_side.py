@@ -50,6 +50,7 @@ class SideConnection:
         self._host: asyncio.Task[None] | None = None
         if listening:
             self._host = asyncio.create_task(self._connection.run(), name=f"acp {side}")
+            self._host.add_done_callback(lambda _: self._connection.ended())
         on_connect = getattr(handlers, "on_connect", None)
         if on_connect is not None:
             on_connect(self)

@@ -218,7 +218,8 @@ impl<'py, I: ToPython<'py>> Build<I> for PyBuild<'py> {
     ) -> Option<Self::Value> {
         let (object, class) = input.object(self.py, value)?;
         // A class of the other version has a record of the same name at times, but never the same one.
-        let own = std::ptr::eq(self.class(class.record).record, class.record);
+        let own = self.classes.get(class.record.index);
+        let own = own.is_some_and(|own| std::ptr::eq(own.record, class.record));
         (own && union.has(class.record)).then_some(object)
     }
 }

@@ -1,0 +1,420 @@
+"""Objects as plain data: `model_dump` and `model_dump_json` with every option."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import datetime
+import decimal
+import enum
+import fractions
+import ipaddress
+import json
+import pathlib
+import uuid
+from typing import Any
+
+import pytest
+
+import acp.v1.schema as v1
+import acp.v2.schema as v2
+from acp._core import ValidationError, encode
+
+
+class Word(str, enum.Enum):
+    A = "a"
+
+
+class Number(enum.IntEnum):
+    THREE = 3
+
+
+class Plain(enum.Enum):
+    PAIR = (1, 2)
+
+
+class Loud(str):
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return "LOUD"
+
+
+@dataclasses.dataclass
+class Point:
+    x: int
+    when: datetime.date
+
+
+class Dumpable:
+    """What models of other libraries look like."""
+
+    def __init__(self) -> None:
+        self.asked: list[dict[str, Any]] = []
+
+    def model_dump(self, **options: Any) -> Any:
+        self.asked.append(options)
+        return {"dumped": True}
+
+    def __iter__(self) -> Any:
+        return iter([("dumped", True)])
+
+
+Pair = collections.namedtuple("Pair", "a b")
+
+
+def request() -> v1.PromptRequest:
+    return v1.PromptRequest(
+        session_id="s", prompt=[v1.TextContentBlock(text="t"), v1.TextContentBlock(text="u")]
+    )
+
+
+def meta(value: Any) -> Any:
+    return v1.TextContentBlock(text="t", field_meta={"v": value})
+
+
+# -- which members ----------------------------------------------------------------------------------------------------
+
+
+def test_every_member_is_dumped_by_attribute_name_unless_asked_otherwise() -> None:
+    assert v1.TextContentBlock(text="t").model_dump() == {
+        "annotations": None,
+        "text": "t",
+        "field_meta": None,
+        "type": "text",
+    }
+
+
+def test_by_alias_uses_wire_names_at_all_levels() -> None:
+    note = v1.SessionNotification(
+        session_id="s",
+        update=v1.ToolCallStart(
+            tool_call_id="c", title="t", locations=[v1.ToolCallLocation(path="/p", field_meta={})]
+        ),
+    )
+    assert note.model_dump(by_alias=True, exclude_unset=True) == {
+        "sessionId": "s",
+        "update": {
+            "toolCallId": "c",
+            "title": "t",
+            "locations": [{"path": "/p", "_meta": {}}],
+            "sessionUpdate": "tool_call",
+        },
+    }
+
+
+def test_unset_members_can_be_left_out() -> None:
+    made = v1.TextContentBlock(text="t", annotations=v1.Annotations(priority=1))
+    assert made.model_dump(exclude_unset=True) == {
+        "annotations": {"priority": 1.0},
+        "text": "t",
+        "type": "text",
+    }
+
+
+def test_members_that_are_none_can_be_left_out_but_not_within_open_values() -> None:
+    made = v1.TextContentBlock(text="t", field_meta={"n": None, "l": [None, {"m": None}]})
+    assert made.model_dump(exclude_none=True) == {
+        "text": "t",
+        "field_meta": {"n": None, "l": [None, {"m": None}]},
+        "type": "text",
+    }
+
+
+def test_members_that_equal_their_defaults_can_be_left_out() -> None:
+    made = v1.InitializeRequest(
+        protocol_version=1, client_capabilities=v1.ClientCapabilities(terminal=False)
+    )
+    assert made.model_dump(exclude_defaults=True) == {"protocol_version": 1}
+    made.client_capabilities.terminal = True
+    assert made.model_dump(exclude_defaults=True) == {
+        "protocol_version": 1,
+        "client_capabilities": {"terminal": True},
+    }
+
+
+def test_unset_three_state_members_are_never_dumped() -> None:
+    assert v2.SessionInfoUpdate().model_dump() == {"session_update": "session_info_update"}
+    assert v2.SessionInfoUpdate(title=None).model_dump() == {
+        "title": None,
+        "session_update": "session_info_update",
+    }
+
+
+def test_both_discriminators_of_a_state_are_dumped() -> None:
+    assert v2.RunningStateUpdate().model_dump(by_alias=True, exclude_none=True) == {
+        "sessionUpdate": "state_update",
+        "state": "running",
+    }
+
+
+def test_the_members_of_a_catch_all_are_dumped_after_its_fields() -> None:
+    made = v2.OtherContentBlock(type="smell", strength=5, note=None)
+    assert list(made.model_dump().items()) == [("type", "smell"), ("strength", 5), ("note", None)]
+    assert made.model_dump(exclude_none=True) == {"type": "smell", "strength": 5}
+    assert made.model_dump(exclude={"strength"}) == {"type": "smell", "note": None}
+
+
+def test_extra_options_of_other_libraries_are_accepted() -> None:
+    made = request()
+    expected = made.model_dump()
+    options: Any = {"warnings": False, "round_trip": True, "context": None, "serialize_as_any": True}
+    assert made.model_dump(**options) == expected
+    assert json.loads(made.model_dump_json(**options)) == expected
+    assert v1.TextContentBlock.model_validate(
+        {"text": "t"}, strict=True, context={}, from_attributes=True
+    )
+
+
+# -- include and exclude ----------------------------------------------------------------------------------------------
+
+HI = {"text": "t", "type": "text"}
+HO = {"text": "u", "type": "text"}
+
+
+@pytest.mark.parametrize(
+    ("choice", "included", "excluded"),
+    [
+        ({"session_id"}, {"session_id": "s"}, {"prompt": [HI, HO]}),
+        (["session_id"], {"session_id": "s"}, {"prompt": [HI, HO]}),
+        ({"session_id": True}, {"session_id": "s"}, {"prompt": [HI, HO]}),
+        ({"session_id": ...}, {"session_id": "s"}, {"prompt": [HI, HO]}),
+        ({"sessionId"}, {}, {"session_id": "s", "prompt": [HI, HO]}),
+        (set(), {}, {"session_id": "s", "prompt": [HI, HO]}),
+        ({}, {}, {"session_id": "s", "prompt": [HI, HO]}),
+        ({"prompt": {0}}, {"prompt": [HI]}, {"session_id": "s", "prompt": [HO]}),
+        ({"prompt": {-1}}, {"prompt": [HO]}, {"session_id": "s", "prompt": [HI]}),
+        ({"prompt": {7}}, {"prompt": []}, {"session_id": "s", "prompt": [HI, HO]}),
+        ({"prompt": set()}, {"prompt": []}, {"session_id": "s", "prompt": [HI, HO]}),
+        (
+            {"prompt": {0: {"text"}}},
+            {"prompt": [{"text": "t"}]},
+            {"session_id": "s", "prompt": [{"type": "text"}, HO]},
+        ),
+        (
+            {"prompt": {"__all__": {"text"}}},
+            {"prompt": [{"text": "t"}, {"text": "u"}]},
+            {"session_id": "s", "prompt": [{"type": "text"}, {"type": "text"}]},
+        ),
+        (
+            {"prompt": {0: True, "__all__": {"text"}}},
+            {"prompt": [HI, {"text": "u"}]},
+            {"session_id": "s", "prompt": [{"type": "text"}]},
+        ),
+    ],
+)
+def test_members_are_included_and_excluded_by_choice(
+    choice: Any, included: Any, excluded: Any
+) -> None:
+    assert request().model_dump(include=choice, exclude_none=True) == included
+    assert request().model_dump(exclude=choice, exclude_none=True) == excluded
+    assert json.loads(request().model_dump_json(include=choice, exclude_none=True)) == included
+
+
+def test_choices_go_into_open_values() -> None:
+    made = v1.TextContentBlock(text="t", field_meta={"a": {"b": 1, "c": [1, 2]}, "d": None})
+    assert made.model_dump(include={"field_meta": {"a": {"b"}}}) == {"field_meta": {"a": {"b": 1}}}
+    assert made.model_dump(exclude={"field_meta": {"a": {"c": {0}}, "d": True}})["field_meta"] == {
+        "a": {"b": 1, "c": [2]}
+    }
+
+
+@pytest.mark.parametrize("choice", [{"prompt": False}, {"prompt": {0: False}}, {"prompt": None}])
+def test_a_choice_that_is_none_is_refused(choice: Any) -> None:
+    with pytest.raises(TypeError, match="sets or dicts"):
+        request().model_dump(include=choice)
+    with pytest.raises(TypeError, match="sets or dicts"):
+        request().model_dump(exclude=choice)
+
+
+# -- values -----------------------------------------------------------------------------------------------------------
+
+
+def test_python_mode_keeps_values_of_all_kinds_and_copies_containers() -> None:
+    value = {"t": (1, v1.Annotations()), "e": Word.A, "d": datetime.date(2024, 1, 2), "s": {1}}
+    dumped = meta(value).model_dump(exclude_none=True)["field_meta"]["v"]
+    assert dumped == {**value, "t": (1, {})}
+    assert type(dumped["e"]) is Word
+    assert dumped is not value
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (None, None),
+        (True, True),
+        (2**80, 2**80),
+        (1.5, 1.5),
+        ((1, 2), [1, 2]),
+        ({1}, [1]),
+        (frozenset({1}), [1]),
+        (collections.deque([1, (2,)]), [1, [2]]),
+        (iter([1, 2]), [1, 2]),
+        (Pair(1, [2]), [1, [2]]),
+        (Word.A, "a"),
+        (Number.THREE, 3),
+        (Plain.PAIR, [1, 2]),
+        (Loud("quiet"), "quiet"),
+        (b"bytes", "bytes"),
+        (bytearray(b"bytes"), "bytes"),
+        (pathlib.PurePosixPath("/p/q"), "/p/q"),
+        (uuid.UUID(int=1), "00000000-0000-0000-0000-000000000001"),
+        (decimal.Decimal("1.50"), "1.50"),
+        (ipaddress.ip_address("1.2.3.4"), "1.2.3.4"),
+        (ipaddress.ip_network("1.2.3.0/24"), "1.2.3.0/24"),
+        (datetime.date(2024, 1, 2), "2024-01-02"),
+        (datetime.time(3, 4), "03:04:00"),
+        (datetime.datetime(2024, 1, 2, 3, 4, 5), "2024-01-02T03:04:05"),
+        (datetime.datetime(2024, 1, 2, tzinfo=datetime.timezone.utc), "2024-01-02T00:00:00Z"),
+        (
+            datetime.datetime(
+                2024, 1, 2, 0, 0, 0, 5, datetime.timezone(datetime.timedelta(hours=2))
+            ),
+            "2024-01-02T00:00:00.000005+02:00",
+        ),
+        (datetime.timedelta(0), "PT0S"),
+        (datetime.timedelta(seconds=-1), "-PT1S"),
+        (datetime.timedelta(days=1, seconds=3661, microseconds=1500), "P1DT1H1M1.0015S"),
+        (datetime.timedelta(days=1), "P1D"),
+        (Point(1, datetime.date(2024, 1, 2)), {"x": 1, "when": "2024-01-02"}),
+        (Dumpable(), {"dumped": True}),
+        ({1: 2, None: 3, 1.5: 4, Number.THREE: 5, Word.A: 6}, None),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_json_mode_gives_what_json_has(value: Any, expected: Any) -> None:
+    if isinstance(value, dict):
+        expected = {"1": 2, "null": 3, "1.5": 4, "3": 5, "a": 6}
+    made = meta(value)
+    if not hasattr(value, "__next__"):
+        # What can be read only once is for one of these.
+        assert json.loads(made.model_dump_json())["field_meta"] == {"v": expected}
+        assert json.loads(encode(made))["_meta"] == {"v": expected}
+    dumped = made.model_dump(mode="json")["field_meta"]["v"]
+    assert dumped == expected
+    assert type(dumped) is type(expected)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [object(), object, len, 1j, b"\xff", fractions.Fraction(1, 2), ValueError("x"), ...],
+    ids=lambda value: type(value).__name__,
+)
+def test_what_json_has_no_form_for_is_refused(value: Any) -> None:
+    made = meta([value])
+    for act in (
+        lambda: made.model_dump(mode="json"),
+        lambda: made.model_dump_json(),
+        lambda: encode(made),
+    ):
+        with pytest.raises(ValidationError) as caught:
+            act()
+        assert [row["type"] for row in caught.value.errors()] == ["unwritable"]
+    assert made.model_dump()["field_meta"]["v"] == [value]
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), -float("inf")])
+def test_numbers_that_json_does_not_have_are_refused(number: float) -> None:
+    for act in (meta(number).model_dump_json, lambda: meta([number]).model_dump(mode="json")):
+        with pytest.raises(ValidationError):
+            act()
+    kept = meta(number).model_dump()["field_meta"]["v"]
+    assert kept is number
+
+
+def test_models_of_other_libraries_dump_themselves_by_wire_name_when_asked() -> None:
+    other = Dumpable()
+    meta(other).model_dump(mode="json")
+    meta(other).model_dump(mode="json", by_alias=True)
+    encode(meta(other))
+    assert other.asked == [
+        {"mode": "json", "by_alias": False},
+        {"mode": "json", "by_alias": True},
+        {"mode": "json", "by_alias": True},
+    ]
+    assert meta(other).model_dump()["field_meta"]["v"] is other
+
+
+def test_what_a_foreign_dump_raises_is_raised() -> None:
+    class Failing:
+        def model_dump(self, **_: Any) -> Any:
+            raise LookupError("gone")
+
+    for act in (lambda: meta(Failing()).model_dump(mode="json"), lambda: encode(Failing())):
+        with pytest.raises(LookupError, match="gone"):
+            act()
+
+
+def test_an_object_that_dumps_as_itself_for_ever_is_refused() -> None:
+    class Endless:
+        def model_dump(self, **_: Any) -> Any:
+            return self
+
+    for act in (lambda: meta(Endless()).model_dump(mode="json"), lambda: encode(Endless())):
+        with pytest.raises(ValueError, match="nested too deeply"):
+            act()
+
+
+def test_objects_within_open_values_are_dumped_like_members() -> None:
+    made = v1.ToolCallUpdate(
+        tool_call_id="c", raw_output={"b": [v1.ResourceContentBlock(uri="u", name="n", mime_type="m")]}
+    )
+    dumped = made.model_dump(by_alias=True, exclude_none=True)
+    assert dumped["rawOutput"] == {
+        "b": [{"mimeType": "m", "name": "n", "uri": "u", "type": "resource_link"}]
+    }
+    assert json.loads(encode(made))["rawOutput"] == dumped["rawOutput"]
+
+
+# -- text -------------------------------------------------------------------------------------------------------------
+
+
+def test_json_text_is_compact_or_indented() -> None:
+    made = v1.TextContentBlock(text='a{[":,\\', field_meta={"e": {}, "l": [], "n": [1, {"a": 2}]})
+    compact = made.model_dump_json(exclude_none=True)
+    assert compact == (
+        r'{"text":"a{[\":,\\","field_meta":{"e":{},"l":[],"n":[1,{"a":2}]},"type":"text"}'
+    )
+    for indent in (0, 1, 2, 4):
+        assert made.model_dump_json(exclude_none=True, indent=indent) == json.dumps(
+            json.loads(compact), indent=indent
+        )
+
+
+def test_an_object_without_members_is_an_empty_object() -> None:
+    assert v1.Annotations().model_dump_json(exclude_none=True) == "{}"
+    assert v1.Annotations().model_dump_json(exclude_none=True, indent=2) == "{}"
+
+
+# -- depth ------------------------------------------------------------------------------------------------------------
+
+
+def test_an_object_that_holds_itself_cannot_be_dumped() -> None:
+    block: Any = v1.TextContentBlock(text="t", field_meta={})
+    block.field_meta["me"] = [block]
+    for act in (
+        block.model_dump,
+        block.model_dump_json,
+        lambda: block.model_dump(mode="json"),
+        lambda: encode(block),
+    ):
+        with pytest.raises(ValueError, match="nested too deeply"):
+            act()
+
+
+def test_1024_levels_can_be_dumped_and_written_and_one_more_is_refused() -> None:
+    def nested(depth: int) -> Any:
+        value: Any = 1
+        for _ in range(depth):
+            value = [value]
+        return value
+
+    for act in (
+        lambda made: made.model_dump(),
+        lambda made: made.model_dump_json(),
+        encode,
+    ):
+        # The object, its `_meta`, and what is in it.
+        act(meta(nested(1022)))
+        with pytest.raises(ValueError, match="nested too deeply"):
+            act(meta(nested(1023)))
