@@ -44,6 +44,9 @@ class ValidationError(ValueError):
         `loc` is a tuple of member names and indices; keys of maps stand as `*`.
         """
 
+class InternalError(RuntimeError):
+    """The core failed: a fault of this library. The connection it happened on has to be closed; others go on."""
+
 class LocalProtocolError(RuntimeError):
     """This side used the connection in a way that the protocol does not allow; nothing was sent."""
 
@@ -233,6 +236,8 @@ class Connection:
         """
     def respond_error(self, token: int, code: int, message: str, data: Any = ...) -> bool:
         """Queues an error answer. `data` left out: no such member."""
+    def _fail(self) -> None:
+        """Makes the core fail, to test that this ends the one connection."""
     def handled(self, token: int) -> None:
         """Tells that the handler of a batched notification is done."""
     def admit(self, token: int) -> bool:

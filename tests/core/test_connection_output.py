@@ -247,10 +247,8 @@ def test_output_is_whole_frames_and_is_taken_once() -> None:
 def test_lone_surrogates_pass_in_every_place() -> None:
     """C-021"""
     connection = agent()
-    text = (
-        '{"id":"\\udead","method":"_\\ud800","params":{"sessionId":"\\udfff","\\udcff":"\\ud83d"}}'
-    )
-    (event,) = line(connection, text)
+    members = '{"sessionId":"\\udfff","\\udcff":"\\ud83d"}'
+    (event,) = line(connection, f'{{"id":"\\udead","method":"_\\ud800","params":{members}}}')
     assert (event.id, event.method, event.lane) == ("\udead", "_\ud800", "\udfff")
     params = event.params()
     assert params == {"sessionId": "\udfff", "\udcff": "\ud83d"}

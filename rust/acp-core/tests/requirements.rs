@@ -63,7 +63,7 @@ fn ids_come_back_as_they_were_wherever_they_stood() {
         }
         let reply = |at: usize| {
             let id = ids[at % ids.len()];
-            if at % 2 == 0 { result(id, "1") } else { error(id, 2, "no") }
+            if at.is_multiple_of(2) { result(id, "1") } else { error(id, 2, "no") }
         };
         let replies: Vec<_> = (0..ids.len()).map(reply).collect();
         let lines: String = (ids.len()..2 * ids.len()).map(|at| reply(at) + "\n").collect();

@@ -3,6 +3,8 @@
 //! Owns the turning of events into Python objects and of Python objects into params, results and errors; the protocol
 //! state is the core's.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use acp_core::connection::Connection as Core;
 use acp_core::event::{Event, Outcome, Reason};
 use acp_core::id::Token;
@@ -14,7 +16,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple};
 
-use crate::error::LocalProtocolError;
+use crate::error::{InternalError, LocalProtocolError};
 use crate::events::{
     self, Answer, Body, FrameRejected, Methods, NotificationReceived, RequestCancelled,
     RequestReceived, ResponseReceived,
@@ -31,6 +33,8 @@ pub struct Connection {
     theirs: Methods,
     version: u16,
     lax: bool,
+    /// The core failed in the middle of something, and its state cannot be trusted any more.
+    failed: bool,
 }
 
 /// The data of an error: None when there is no such member, which Python's None is not.
@@ -102,7 +106,7 @@ impl Connection {
     ) -> PyResult<Py<PyList>> {
         let list = PyList::empty(py);
         let mut failure = None;
-        let Self { core, ours, theirs, version, lax } = self;
+        let Self { core, ours, theirs, version, lax, .. } = self;
         let mut sink = |event: Event<'_>| {
             let made = make(py, event, ours, theirs, *version, *lax);
             if let Err(error) = made.and_then(|event| list.append(event)) {
@@ -114,6 +118,17 @@ impl Connection {
             Some(error) => Err(error),
             None => Ok(list.unbind()),
         }
+    }
+
+    /// Runs `work`. A panic in it, which is a fault of the core's, ends this connection and no other.
+    fn guarded<R>(&mut self, work: impl FnOnce(&mut Self) -> PyResult<R>) -> PyResult<R> {
+        if !self.failed {
+            if let Ok(done) = catch_unwind(AssertUnwindSafe(|| work(self))) {
+                return done;
+            }
+            self.failed = true;
+        }
+        Err(InternalError::new_err("the protocol core failed; this connection has to be closed"))
     }
 }
 
@@ -129,7 +144,7 @@ fn make<'py>(
         |text: Option<&str>, method| Body { text: text.map(Box::from), method, version, lax };
     Ok(match event {
         Event::Notification { token, method, params, lane: key, peer, size } => {
-            let known = ours.find(false, method.raw);
+            let known = ours.find(false, method.text().as_str().unwrap_or_default());
             let event = NotificationReceived {
                 token: token.map(Token::get),
                 method: word(py, method)?,
@@ -141,7 +156,7 @@ fn make<'py>(
             Bound::new(py, event)?.into_any()
         }
         Event::Request { token, id, method, params, lane: key, peer, size } => {
-            let known = ours.find(true, method.raw);
+            let known = ours.find(true, method.text().as_str().unwrap_or_default());
             let event = RequestReceived {
                 token: token.get(),
                 id: events::id(py, id)?.unbind(),
@@ -222,22 +237,23 @@ impl Connection {
             theirs: Methods::new(version, theirs),
             version,
             lax,
+            failed: false,
         })
     }
 
     /// Takes a chunk of a byte stream of newline-separated frames.
     fn receive(&mut self, py: Python<'_>, data: &[u8]) -> PyResult<Py<PyList>> {
-        self.collect(py, |core, mut sink| core.receive(data, &mut sink))
+        self.guarded(|this| this.collect(py, |core, mut sink| core.receive(data, &mut sink)))
     }
 
     /// Takes one whole frame of a transport that keeps frames apart.
     fn receive_frame(&mut self, py: Python<'_>, data: &[u8]) -> PyResult<Py<PyList>> {
-        self.collect(py, |core, mut sink| core.receive_frame(data, &mut sink))
+        self.guarded(|this| this.collect(py, |core, mut sink| core.receive_frame(data, &mut sink)))
     }
 
     /// Tells that no more input comes.
     fn end_of_input(&mut self, py: Python<'_>) -> PyResult<Py<PyList>> {
-        self.collect(py, |core, mut sink| core.end_of_input(&mut sink))
+        self.guarded(|this| this.collect(py, |core, mut sink| core.end_of_input(&mut sink)))
     }
 
     /// Queues a request and returns its id.
@@ -249,8 +265,10 @@ impl Connection {
         params: Option<Bound<'_, PyAny>>,
     ) -> PyResult<i64> {
         let params = params.unwrap_or_else(|| py.None().into_bound(py));
-        let known = self.theirs.find(true, method);
-        self.core.request(method, |out| write_params(known, &params, out))
+        self.guarded(|this| {
+            let known = this.theirs.find(true, method);
+            this.core.request(method, |out| write_params(known, &params, out))
+        })
     }
 
     /// Queues a notification.
@@ -262,8 +280,10 @@ impl Connection {
         params: Option<Bound<'_, PyAny>>,
     ) -> PyResult<()> {
         let params = params.unwrap_or_else(|| py.None().into_bound(py));
-        let known = self.theirs.find(false, method);
-        self.core.notify(method, |out| write_params(known, &params, out))
+        self.guarded(|this| {
+            let known = this.theirs.find(false, method);
+            this.core.notify(method, |out| write_params(known, &params, out))
+        })
     }
 
     /// Queues `$/cancel_request` for a pending request of ours, once.
@@ -279,8 +299,10 @@ impl Connection {
     /// Queues the answer of a request.
     fn respond(&mut self, token: u64, result: &Bound<'_, PyAny>) -> PyResult<bool> {
         let token = Token::new(token);
-        let known = self.core.method_of(token).and_then(|method| self.ours.find(true, method));
-        self.core.respond(token, |out| write_as(known.map(|method| method.result), result, out))
+        self.guarded(|this| {
+            let known = this.core.method_of(token).and_then(|method| this.ours.find(true, method));
+            this.core.respond(token, |out| write_as(known.map(|method| method.result), result, out))
+        })
     }
 
     /// Queues an error answer.
@@ -299,7 +321,13 @@ impl Connection {
         let text = std::str::from_utf8(&text)
             .map_err(|_| PyValueError::new_err("the data cannot be written"))?;
         let text = (!text.is_empty()).then_some(text);
-        Ok(self.core.respond_error(Token::new(token), code, message, text))
+        self.guarded(|this| Ok(this.core.respond_error(Token::new(token), code, message, text)))
+    }
+
+    /// Makes the core fail, to test that this ends the one connection.
+    #[expect(clippy::panic, reason = "it is what is asked for")]
+    fn _fail(&mut self) -> PyResult<()> {
+        self.guarded(|_| panic!("asked to fail"))
     }
 
     /// Tells that the handler of a batched notification is done.

@@ -278,7 +278,7 @@ fn is_default(class: &Class, field: usize, value: &Bound<'_, PyAny>) -> PyResult
 /// JSON text of plain data, indented by so many spaces when asked for.
 pub fn text(value: &Bound<'_, PyAny>, indent: Option<usize>) -> PyResult<String> {
     let compact = functions::encode(value, 1, None, true)?;
-    functions::with_text(compact.as_any(), |compact| {
+    functions::with_text(compact.as_any(), "JSON", |compact| {
         indent.map_or_else(|| Ok(compact.to_owned()), |indent| indented(compact, indent))
     })
 }

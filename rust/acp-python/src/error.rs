@@ -16,6 +16,13 @@ create_exception!(
     "This side used the connection in a way that the protocol does not allow; nothing was sent."
 );
 
+create_exception!(
+    acp._core,
+    InternalError,
+    PyRuntimeError,
+    "The protocol core failed: a fault of this library. The connection it happened on has to be closed; others go on."
+);
+
 /// A value does not fit its type.
 #[pyclass(extends = PyValueError, subclass, frozen, module = "acp._core")]
 pub struct ValidationError {

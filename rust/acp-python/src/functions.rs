@@ -69,7 +69,7 @@ pub fn decode<'py>(
     lax: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
     let ty = type_of(version, type_name)?;
-    with_text(data, |text| {
+    with_text(data, type_name, |text| {
         check(py, type_name, text)?;
         decode_checked(py, version, type_name, &ty, text, Options { lax, keep_unknown: false })
     })
@@ -105,16 +105,17 @@ fn type_of(version: u16, name: &str) -> PyResult<Type> {
 /// Calls `then` with the text of a str, bytes or bytearray.
 pub fn with_text<R>(
     data: &Bound<'_, PyAny>,
+    title: &str,
     then: impl FnOnce(&str) -> PyResult<R>,
 ) -> PyResult<R> {
     let py = data.py();
     if let Ok(text) = data.cast::<PyString>() {
         // A lone surrogate is no character of a text; only its escape is.
-        return then(text.to_str().map_err(|_| error::broken(py, "JSON", FaultKind::Syntax))?);
+        return then(text.to_str().map_err(|_| error::broken(py, title, FaultKind::Syntax))?);
     }
     let parse = |bytes: &[u8]| match std::str::from_utf8(bytes) {
         Ok(text) => then(text),
-        Err(_) => Err(error::broken(py, "JSON", FaultKind::Syntax)),
+        Err(_) => Err(error::broken(py, title, FaultKind::Syntax)),
     };
     if let Ok(bytes) = data.cast::<PyBytes>() {
         return parse(bytes.as_bytes());

@@ -33,6 +33,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<unset::UnsetType>()?;
     module.add_class::<model::Model>()?;
     module.add_class::<error::ValidationError>()?;
+    module.add("InternalError", module.py().get_type::<error::InternalError>())?;
     module.add("LocalProtocolError", module.py().get_type::<error::LocalProtocolError>())?;
     module.add_class::<connection::Connection>()?;
     module.add_class::<events::RequestReceived>()?;

@@ -356,8 +356,9 @@ impl Model {
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = cls.py();
         let class = classes::above(cls).ok_or_else(no_class)?;
-        functions::with_text(json_data, |text| {
-            functions::check(py, class.record.name, text)?;
+        let title = class.record.name;
+        functions::with_text(json_data, title, |text| {
+            functions::check(py, title, text)?;
             // Not by the decoder: here members go by attribute name, too.
             Self::model_validate(cls, &crate::plain::loads(py, text)?, None)
         })
