@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     )
     from acp.exceptions import (
         ConnectionClosed,
+        InternalError,
         LocalProtocolError,
         RemoteProtocolError,
         RequestError,
@@ -184,6 +185,7 @@ __all__ = [
     "Limits",
     "LoadSessionRequest",
     "LoadSessionResponse",
+    "InternalError",
     "LocalProtocolError",
     "NewSessionRequest",
     "NewSessionResponse",
@@ -257,7 +259,7 @@ _MODULES = {
     "acp._transports.stdio": "stdio_transport",
     "acp.core": "connect_to_agent run_agent",
     "acp.exceptions": (
-        "ConnectionClosed LocalProtocolError RemoteProtocolError RequestError ValidationError "
+        "ConnectionClosed InternalError LocalProtocolError RemoteProtocolError RequestError ValidationError "
     ),
     "acp.helpers": (
         "audio_block embedded_blob_resource embedded_text_resource image_block plan_entry "

@@ -148,7 +148,13 @@ class Dispatcher:
         finally:
             self._reader = None
         self._input_ended = not data
-        self._events = iter(self._core.receive(data) if data else self._core.end_of_input())
+        try:
+            events = self._core.receive(data) if data else self._core.end_of_input()
+        except _core.InternalError as exc:
+            self._reading = False
+            self._ended(exc)
+            return
+        self._events = iter(events)
 
     def stop(self) -> None:
         """Starts no further handler: answers that are here are handed over, the rest is dropped."""

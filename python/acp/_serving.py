@@ -135,14 +135,17 @@ class Serving:
         )
         data = () if error.data is NO_DATA else (error.data,)
         # A handler can raise an error that has no form on the wire: it is answered all the same.
-        for form in (
-            (error.code, error.message, *data),
-            (error.code, error.message),
-            (-32603, "Internal error"),
+        if not (
+            self._write_error(token, error.code, error.message, *data)
+            or self._write_error(token, error.code, error.message)
         ):
-            try:
-                self._core.respond_error(token, *form)
-            except (TypeError, ValueError, OverflowError):
-                _log.warning("The error for %s cannot be written as it is", method)
-            else:
-                return
+            _log.warning("The error for %s cannot be written", method)
+            self._write_error(token, -32603, "Internal error")
+
+    def _write_error(self, token: int, code: int, message: str, *data: Any) -> bool:
+        """Answers with an error; False when it cannot be written, and nothing was."""
+        try:
+            self._core.respond_error(token, code, message, *data)
+        except (TypeError, ValueError, OverflowError):
+            return False
+        return True

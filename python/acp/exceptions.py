@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from acp._core import LocalProtocolError, ValidationError
+from acp._core import InternalError, LocalProtocolError, ValidationError
 
 __all__ = (
     "ConnectionClosed",
+    "InternalError",
     "LocalProtocolError",
     "RemoteProtocolError",
     "RequestError",

@@ -1,7 +1,7 @@
 """Random JSON instances of schema types, made from the IR alone.
 
-Owns what a well-formed instance is: every member valid, written as it would be written back. Knows the facts in
-`schema/`, not the decoder.
+Owns what a well-formed instance is: every member valid, written as it would be written back. Knows
+the facts in `schema/`, not the decoder.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Rows of the corpus, and what is decided about them.
 
-Owns the reading of `tests/data/corpus` and of `schema/decisions.toml`, and when two JSON values count as the same.
-Must not know how values are decoded.
+Owns the reading of `tests/data/corpus` and of `schema/decisions.toml`, and when two JSON values
+count as the same. Must not know how values are decoded.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Row:
 
 @dataclass
 class Decision:
-    """Rows that are judged otherwise than labelled, by patterns in which `*` stands for any characters."""
+    """Rows that are judged otherwise than labelled: those that the patterns fit."""
 
     name: str
     verdict: str
@@ -112,7 +112,7 @@ def decisions() -> list[Decision]:
 
 
 def same(a: Any, b: Any) -> bool:
-    """JSON equality: members in any order, 1 and 1.0 apart, doubles within one unit in the last place."""
+    """JSON equality: 1 and 1.0 apart, doubles within one unit in the last place."""
     if type(a) is not type(b):
         return False
     if isinstance(a, dict):

@@ -1,7 +1,7 @@
 """The corpus through the extension: what Python reads and writes is what the tables say.
 
-The same rows are judged on the core alone by `rust/acp-core/tests/corpus.rs`; here the values are objects, so that the
-two builders and the two sources cannot drift apart.
+The same rows are judged on the core alone by `rust/acp-core/tests/corpus.rs`; here the values are
+objects, so that the two builders and the two sources cannot drift apart.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ CLASSES = {1: vars(acp.v1.schema), 2: vars(acp.v2.schema)}
 
 
 def transcoded(row: Row, name: str) -> Any:
-    """What the reference implementation would write for the row; fails when the value is refused."""
+    """What the reference implementation would write; raises when the value is refused."""
     value = decode(row.version, name, row.text)
     full = encode(value, version=row.version, type_name=name)
     again = decode(row.version, name, full)
@@ -49,7 +49,7 @@ def fault_of(row: Row, verdict: str | None) -> str | None:
         accepted = row.accepted if verdict is None else verdict != "refuse"
         return f"refused: {error}" if accepted else None
     if verdict == "refuse":
-        # A part that may be left out was refused; that the row differs from its label was seen before.
+        # Refused in a part that may be left out: the row differed from its label before.
         return None
     if verdict in {"accept", "written"}:
         return None
@@ -80,7 +80,7 @@ def test_every_row_of_the_corpus_is_read_and_written_as_labelled_or_decided() ->
 
 
 def strictly_read(row: Row) -> tuple[type[BaseModel], Any] | None:
-    """The class of the row's type and the object, when the row is one of a class and is accepted."""
+    """The class of the row's type and the object, when the type has a class that accepts it."""
     name = row.schema_type()
     cls = CLASSES[row.version].get(name or "")
     if name is None or not (isinstance(cls, type) and issubclass(cls, BaseModel)):

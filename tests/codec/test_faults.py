@@ -81,7 +81,9 @@ def test_every_rule_can_be_broken_and_tells_its_place_and_sentence(kind: str) ->
 
 def test_every_faulty_place_is_told() -> None:
     text = '{"prompt":[{"type":"text"},{"type":"text","text":"t"},5,{"type":"image","data":1}]}'
-    assert [(row["loc"], row["type"]) for row in errors(lambda: decode(1, "PromptRequest", text))] == [
+    assert [
+        (row["loc"], row["type"]) for row in errors(lambda: decode(1, "PromptRequest", text))
+    ] == [
         (("prompt", 0, "text"), "missing"),
         (("prompt", 2), "object_type"),
         (("prompt", 3, "data"), "string_type"),
@@ -180,6 +182,19 @@ def replaced(value: Any, path: tuple[Any, ...], new: Any) -> Any:
     return changed
 
 
+def shows_nothing(act: Callable[[], Any]) -> None:
+    """Fails when the error that `act` raises, if any, shows a part of the message."""
+    try:
+        act()
+    except ValidationError as error:
+        rows = error.errors()
+        assert rows
+        assert error.__cause__ is error.__context__ is None
+        shown = [str(error), repr(error), str(rows), str(error.args), error.title]
+        shown += traceback.format_exception_only(ValidationError, error)
+        assert not any(CANARY in text for text in shown)
+
+
 @settings(max_examples=600)
 @given(
     st.sampled_from([(version, name) for version in (1, 2) for name in TYPES[version]]).flatmap(
@@ -200,17 +215,12 @@ def test_no_error_ever_shows_what_the_message_said(
         lambda: decode(version, name, text[:-1] + CANARY),
     ]
     if hasattr(cls, "model_validate"):
-        acts += [lambda: cls.model_validate(json.loads(text)), lambda: cls.model_validate_json(text)]
+        acts += [
+            lambda: cls.model_validate(json.loads(text)),
+            lambda: cls.model_validate_json(text),
+        ]
     for act in acts:
-        try:
-            act()
-        except ValidationError as error:
-            rows = error.errors()
-            assert rows
-            assert error.__cause__ is error.__context__ is None
-            shown = [str(error), repr(error), str(rows), str(error.args), error.title]
-            shown += traceback.format_exception_only(ValidationError, error)
-            assert not any(CANARY in text for text in shown)
+        shows_nothing(act)
 
 
 @pytest.mark.parametrize("bad", [object, {1, CANARY}.add, CANARY.encode() + b"\xff", 1j])

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import acp.v1.schema
-import acp.v2.schema
+import acp.v1.schema  # noqa: F401  # the classes are registered by this
+import acp.v2.schema  # noqa: F401
 from acp._core import decode, encode
 from tests.codec.instances import TYPES, instances, record_types, union_types
 
-MODULES = {1: acp.v1.schema, 2: acp.v2.schema}
+TAGS = {"type", "mode", "state", "sessionUpdate", "outcome", "action", "operation"}
 
 
 def typed(kind: Any) -> st.SearchStrategy[tuple[int, str, Any]]:
@@ -94,9 +94,11 @@ def test_a_dump_of_what_was_set_is_what_is_written(drawn: tuple[int, str, Any]) 
     version, name, value = drawn
     written = json.loads(encode(value, version=version, type_name=name))
     dumped = json.loads(value.model_dump_json(by_alias=True, exclude_unset=True))
-    for tag in value.model_fields.keys() - value.model_fields_set:
-        assert tag not in dumped
-    # A dump has the discriminators also where the position does not call for them.
-    tags = {key: item for key, item in dumped.items() if key not in written}
-    assert tags.keys() <= {"type", "mode", "state", "sessionUpdate", "outcome", "action", "operation"}
-    assert identical(dumped, {**tags, **written})
+    assert identical(plain(dumped), plain(written))
+
+
+def plain(value: Any) -> Any:
+    """A value without discriminators, which a dump has also where the position calls for none."""
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items() if key not in TAGS}
+    return [plain(item) for item in value] if isinstance(value, list) else value

@@ -207,7 +207,7 @@ def test_lone_surrogates_are_read_from_escapes_and_written_as_escapes(text: str)
 def test_a_pair_of_surrogate_escapes_is_one_character() -> None:
     assert read(r'"\ud83d\ude00"') == "😀"
     assert encode("😀") == '"😀"'.encode()
-    # Two halves that were separate in Python become one character, as when Python's own reader meets them.
+    # Two halves that were apart in Python become one character, as Python's own reader has it.
     assert read(encode("\ud83d\ude00")) == json.loads(json.dumps("\ud83d\ude00")) == "😀"
 
 
@@ -228,7 +228,9 @@ def test_1024_levels_of_nesting_are_read_and_written_and_one_more_is_refused(obj
             encode(deeper)
 
 
-@pytest.mark.parametrize("text", ["[" * 2_000_000, '{"a":' * 500_000, "[" * 100_000 + "]" * 100_000])
+@pytest.mark.parametrize(
+    "text", ["[" * 2_000_000, '{"a":' * 500_000, "[" * 100_000 + "]" * 100_000]
+)
 def test_very_deep_texts_end_in_an_error_and_not_in_a_crash(text: str) -> None:
     with pytest.raises(ValidationError):
         read(text)

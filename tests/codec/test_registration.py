@@ -1,4 +1,4 @@
-"""`register` takes exactly the classes whose slots the decoder may fill; the decoder writes where it was told."""
+"""`register` takes exactly the classes whose slots the decoder may fill."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_classes_in_another_order_are_refused() -> None:
 
 def test_things_that_are_no_classes_are_refused() -> None:
     with pytest.raises(TypeError):
-        _core.register(1, SCHEMA_HASH, [*CLASSES[:-1], "TextContent"])  # type: ignore[list-item]
+        _core.register(1, SCHEMA_HASH, [*CLASSES[:-1], "TextContent"])
 
 
 def test_a_class_that_is_no_model_is_refused() -> None:
@@ -77,7 +77,7 @@ ANNOTATIONS = ("audience", "last_modified", "priority", "field_meta")
 @pytest.mark.parametrize(
     "namespace",
     [
-        # A field without a slot; slots of other names; a property, a constant and a method in place of a slot.
+        # Something else in the place of a slot.
         {"__slots__": ANNOTATIONS[:-1], "field_meta": None},
         {"__slots__": ANNOTATIONS[:-1], "field_meta": property(lambda self: None)},
         {"__slots__": ANNOTATIONS[:-1], "field_meta": lambda self: None},

@@ -16,40 +16,7 @@ import pytest
 import acp.schema as v1
 import acp.v2.schema as v2
 from acp import _core
-
-UPDATE = (
-    '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1","update":'
-    '{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"hi"}}}}'
-)
-PROMPT = (
-    '{"jsonrpc":"2.0","id":7,"method":"session/prompt",'
-    '"params":{"sessionId":"s1","prompt":[{"type":"text","text":"hi"}]}}'
-)
-
-
-def agent(**options: Any) -> _core.Connection:
-    return _core.Connection("agent", **options)
-
-
-def client(**options: Any) -> _core.Connection:
-    return _core.Connection("client", **options)
-
-
-def line(connection: _core.Connection, text: str) -> list[Any]:
-    """Feeds one line and returns its events."""
-    return connection.receive(text.encode() + b"\n")
-
-
-def only(connection: _core.Connection, text: str) -> Any:
-    """Feeds one line and returns its one event."""
-    (event,) = line(connection, text)
-    return event
-
-
-def sent(connection: _core.Connection) -> str:
-    """What was queued, taken."""
-    return connection.take_output().decode()
-
+from tests.core.lines import PROMPT, UPDATE, agent, client, line, only, sent
 
 # Events.
 
@@ -233,6 +200,17 @@ def test_params_of_a_method_that_this_side_does_not_serve_are_plain_data(method:
     assert event.params() == {"sessionId": "s", "a": [1.5]}
 
 
+@pytest.mark.parametrize("name", ["session\\/prompt", "s\\u0065ssion/prompt"])
+def test_a_method_is_known_however_its_name_is_written(name: str) -> None:
+    """C-033"""
+    connection = agent()
+    event = only(connection, PROMPT.replace("session/prompt", name))
+    assert event.method == "session/prompt"
+    assert type(event.params()) is v1.PromptRequest
+    assert connection.respond(event.token, v1.PromptResponse(stop_reason="end_turn"))
+    assert sent(connection).endswith('"result":{"stopReason":"end_turn"}}\n')
+
+
 def test_a_result_that_does_not_fit_is_told_to_who_reads_it() -> None:
     """C-030"""
     connection = client()
@@ -290,103 +268,3 @@ def test_an_id_is_a_plain_value_and_comes_back_as_it_was(text: str, value: objec
     assert type(event.id) is type(value)
     assert connection.respond(event.token, {})
     assert sent(connection) == f'{{"jsonrpc":"2.0","id":{text},"result":{{}}}}\n'
-
-
-# Counting, limits and options.
-
-
-def test_counters_add_up_to_what_was_fed() -> None:
-    connection = agent()
-    connection.request("_a")
-    connection.forget(connection.request("_b"))
-    for text in (PROMPT, UPDATE, '{"id":0,"result":1}', '{"id":1,"result":1}', "17", "{"):
-        line(connection, text)
-    line(connection, '{"method":"$/cancel_request","params":{"requestId":99}}')
-    counted = {name: number for name, number in connection.counters().items() if number}
-    assert counted == {
-        "frames": 7,
-        "requests": 1,
-        "notifications": 2,
-        "responses": 1,
-        "swallowed_responses": 1,
-        "idle_cancellations": 1,
-        "rejected_envelope": 1,
-        "rejected_parse": 1,
-    }
-
-
-def test_a_frame_over_the_limit_costs_only_itself() -> None:
-    """C-005"""
-    connection = agent(max_message_bytes=100)
-    long = '{"id":"q","method":"m","params":["' + "x" * 200 + '"]}'
-    events = connection.receive(f'{long}\n{{"id":2,"method":"_x"}}\n'.encode())
-    assert [type(event) for event in events] == [_core.FrameRejected, _core.RequestReceived]
-    assert '"id":"q"' in sent(connection)
-
-
-def test_a_transport_that_keeps_frames_apart_hands_over_whole_ones() -> None:
-    connection = agent()
-    (event,) = connection.receive_frame(b'{\n"id":1,\n"method":"_x"}\n')
-    assert event.method == "_x"
-    assert connection.receive_frame(b" \n ") == []
-
-
-def test_the_end_of_input_ends_the_last_line() -> None:
-    """C-002"""
-    connection = agent()
-    assert connection.receive(PROMPT.encode()) == []
-    assert [event.method for event in connection.end_of_input()] == ["session/prompt"]
-    assert connection.receive(b"{cut") == []
-    assert [event.reason for event in connection.end_of_input()] == ["parse"]
-    assert connection.end_of_input() == []
-
-
-def test_where_initialization_is_required_other_requests_are_refused_until_it_succeeded() -> None:
-    """C-154, C-155"""
-    connection = agent(require_initialize=True)
-    assert line(connection, PROMPT) == []
-    assert "-32600" in sent(connection)
-    initialize = '{"id":1,"method":"initialize","params":{"protocolVersion":1}}'
-    for succeeds in (False, True, False):
-        first, second = connection.receive(f"{initialize}\n{PROMPT}\n".encode())
-        early = connection.initialized
-        if succeeds:
-            connection.respond(first.token, v1.InitializeResponse(protocol_version=1))
-        else:
-            connection.respond_error(first.token, -32603, "no")
-        assert connection.admit(second.token) is (succeeds or early)
-        if succeeds or early:
-            connection.respond(second.token, v1.PromptResponse(stop_reason="end_turn"))
-        assert connection.in_flight == 0
-        assert sent(connection).count("\n") == 2
-    assert connection.initialized
-
-
-def test_the_version_that_a_handler_sees_and_answers_is_the_connections() -> None:
-    """C-151, C-152"""
-    connection = agent()
-    text = '{{"id":1,"method":"initialize","params":{{"protocolVersion":{}}}}}'
-    event = only(connection, text.format(9))
-    assert event.params().protocol_version == 1
-    connection.respond(event.token, v1.InitializeResponse(protocol_version=9))
-    assert json.loads(sent(connection))["result"]["protocolVersion"] == 1
-    assert line(connection, text.format("-1")) == []
-    assert json.loads(sent(connection))["error"]["code"] == -32602
-
-
-@pytest.mark.parametrize(
-    ("arguments", "options", "error"),
-    [
-        (("server",), {}, ValueError),
-        (("agent",), {"version": 3}, (TypeError, ValueError)),
-        (("agent",), {"batches": "maybe"}, ValueError),
-        (("agent",), {"max_message_bytes": -1}, OverflowError),
-        (("agent", 1), {}, TypeError),
-        (("agent",), {"limit": 1}, TypeError),
-    ],
-)
-def test_a_connection_is_not_made_with_options_that_mean_nothing(
-    arguments: tuple[Any, ...], options: dict[str, Any], error: type[Exception]
-) -> None:
-    with pytest.raises(error):
-        _core.Connection(*arguments, **options)

@@ -1,6 +1,6 @@
 """However a stream is cut, a connection in Python gives the same events and the same bytes.
 
-Owns the comparison of whole, cut and byte-wise input, with handlers that answer as they go.
+Owns the comparison of whole, cut and byte-wise input, batches and their answers included.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def seen(event: Any) -> tuple[Any, ...]:
 def run(stream: bytes, cuts: list[int]) -> tuple[list[tuple[Any, ...]], bytes]:
     """Events and output of a connection that is fed the stream in pieces.
 
-    Requests are answered when the next event comes, every third one never.
+    Requests are answered at the end, every third one never.
     """
     connection = _core.Connection("agent", max_message_bytes=LIMIT)
     for _ in range(3):

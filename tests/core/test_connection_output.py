@@ -14,18 +14,10 @@ import pytest
 
 import acp.schema as v1
 from acp import _core
+from tests.core.lines import agent, line, sent
 
 PROMPT = '{"id":7,"method":"session/prompt","params":{"sessionId":"s1","prompt":[]}}'
 NOTE = '{"method":"_x/note"}'
-
-
-def agent(**options: Any) -> _core.Connection:
-    return _core.Connection("agent", **options)
-
-
-def line(connection: _core.Connection, text: str) -> list[Any]:
-    """Feeds one line and returns its events."""
-    return connection.receive(text.encode() + b"\n")
 
 
 def received(text: str = PROMPT) -> tuple[_core.Connection, int]:
@@ -33,11 +25,6 @@ def received(text: str = PROMPT) -> tuple[_core.Connection, int]:
     connection = agent()
     (event,) = line(connection, text)
     return connection, event.token
-
-
-def sent(connection: _core.Connection) -> str:
-    """What was queued, taken."""
-    return connection.take_output().decode()
 
 
 def request(request_id: str) -> str:

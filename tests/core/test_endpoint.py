@@ -70,8 +70,8 @@ def failing(error: BaseException) -> Callable[[], Any]:
     [
         RequestError(1, "\ud800"),
         RequestError(2**31, "too big"),
-        RequestError("x", "no number"),  # pyright: ignore[reportArgumentType]
-        RequestError(1, None),  # pyright: ignore[reportArgumentType]
+        RequestError("x", "no number"),
+        RequestError(1, None),
         RequestError(1, "data", object()),
         RequestError(1, "data", {"v": float("nan")}),
     ],

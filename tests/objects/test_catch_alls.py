@@ -40,7 +40,7 @@ def test_the_members_are_part_of_what_the_object_is() -> None:
     assert block != v2.OtherContentBlock(type="smell")
     assert block != decode(2, "ContentBlock", SMELL.replace("5", "6"))
     assert block.model_fields_set == {"type", "strength", "_meta", "nested"}
-    assert list(block)[0] == ("type", "smell")
+    assert next(iter(block)) == ("type", "smell")
     assert "strength=5" in repr(block)
 
 

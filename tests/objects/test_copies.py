@@ -101,7 +101,7 @@ def test_a_catch_all_is_copied_with_its_members() -> None:
     assert one.model_extra == {"strength": [5]}
     shallow = one.model_copy()
     assert shallow.model_extra is not one.model_extra
-    shallow.model_extra["more"] = 1  # type: ignore[index]
+    shallow.model_extra["more"] = 1
     assert one.model_extra == {"strength": [5]}
 
 
@@ -170,7 +170,7 @@ def test_an_update_has_to_be_a_mapping_of_names(update: Any) -> None:
 
 
 def test_a_pickle_of_another_class_is_refused() -> None:
-    from acp._core import _restore  # type: ignore[attr-defined]
+    from acp._core import _restore
 
     with pytest.raises(TypeError, match="not a class of the schema"):
         _restore(dict)
@@ -178,7 +178,9 @@ def test_a_pickle_of_another_class_is_refused() -> None:
         _restore(5)
 
 
-@pytest.mark.parametrize("state", [None, (), (1, 2, 3, 4), ({}, [1], None, None), ({}, [], [], None)])
+@pytest.mark.parametrize(
+    "state", [None, (), (1, 2, 3, 4), ({}, [1], None, None), ({}, [], [], None)]
+)
 def test_a_malformed_pickled_state_is_refused(state: Any) -> None:
     block: Any = v1.TextContentBlock(text="t")
     with pytest.raises((TypeError, ValueError)):

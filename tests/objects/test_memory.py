@@ -33,11 +33,11 @@ def _collected() -> Iterator[None]:
     gc.collect()
 
 
-def failing(act: Callable[[], Any], *kinds: type[BaseException]) -> Callable[[], None]:
+def failing(act: Callable[[], Any]) -> Callable[[], None]:
     def run() -> None:
         try:
             act()
-        except kinds or (ValidationError, TypeError, ValueError):
+        except ValueError:
             return
         raise AssertionError("did not fail")
 
@@ -58,6 +58,7 @@ class Marked(v1.TextContentBlock):
     """A user's subclass."""
 
 
+CALL, KNOT = tool_call(), knot()
 ACTS: dict[str, Callable[[], Any]] = {
     "decode": tool_call,
     "decode a catch-all": lambda: decode(2, "ContentBlock", OTHER),
@@ -71,39 +72,41 @@ ACTS: dict[str, Callable[[], Any]] = {
     ),
     "construct": lambda: v1.PromptRequest(
         session_id="s",
-        prompt=[v1.TextContentBlock(text="t"), {"type": "text", "text": "u"}],  # type: ignore[list-item]
+        prompt=[v1.TextContentBlock(text="t"), {"type": "text", "text": "u"}],
         field_meta={"a": [1]},
     ),
     "construct what does not fit": failing(
-        lambda: v1.PromptRequest(session_id=5, prompt=[{"type": "text"}, v1.Annotations()])  # type: ignore[arg-type,list-item]
+        lambda: v1.PromptRequest(session_id=5, prompt=[{"type": "text"}, v1.Annotations()])
     ),
     "construct from iterators": lambda: v1.CreateTerminalRequest(
-        session_id="s", command="c", args=iter(["a"]), env=({"name": "n", "value": x} for x in "ab")  # type: ignore[arg-type,misc]
+        session_id="s", command="c", args=iter(["a"]), env=({"name": "n", "value": x} for x in "ab")
     ),
-    "construct again": lambda: v2.OtherContentBlock(type="a", x=[1]).__init__(type="b", y=[2]),  # type: ignore[misc]
+    "construct again": lambda: v2.OtherContentBlock(type="a", x=[1]).__init__(type="b", y=[2]),
     "construct a subclass": lambda: Marked(text="t"),
     "construct without validation": lambda: v2.OtherContentBlock.model_construct(type="a", x=[1]),
     "validate": lambda: v1.NewSessionResponse.model_validate({"session_id": "s", "modes": None}),
     "validate JSON": lambda: v1.TextContentBlock.model_validate_json('{"text":"t","_meta":{}}'),
-    "encode": lambda tool=tool_call(): encode(tool),
+    "encode": lambda: encode(CALL),
     "encode foreign values": lambda: encode({"s": {1}, "b": b"x", 5: (1,), "u": "\ud800"}),
     "encode what cannot be written": failing(lambda: encode([v1.Annotations(), {"a": object()}])),
-    "dump": lambda tool=tool_call(): (tool.model_dump(), tool.model_dump(mode="json", by_alias=True)),
-    "dump to text": lambda tool=tool_call(): tool.model_dump_json(indent=2, exclude_none=True),
-    "dump a choice": lambda tool=tool_call(): tool.model_dump(include={"update": {"title"}}),
-    "dump a knot": lambda it=knot(): failing(it.model_dump)(),
-    "copy": lambda tool=tool_call(): (copy.copy(tool), copy.deepcopy(tool), tool.model_copy()),
-    "copy a knot": lambda it=knot(): copy.deepcopy(it),
-    "pickle": lambda tool=tool_call(): pickle.loads(pickle.dumps(tool)),
+    "dump": lambda: (CALL.model_dump(), CALL.model_dump(mode="json", by_alias=True)),
+    "dump to text": lambda: CALL.model_dump_json(indent=2, exclude_none=True),
+    "dump a choice": lambda: CALL.model_dump(include={"update": {"title"}}),
+    "dump a knot": lambda: failing(KNOT.model_dump)(),
+    "copy": lambda: (copy.copy(CALL), copy.deepcopy(CALL), CALL.model_copy()),
+    "copy a knot": lambda: copy.deepcopy(KNOT),
+    "pickle": lambda: pickle.loads(pickle.dumps(CALL)),
     "update": lambda: v2.OtherContentBlock(type="a").model_copy(update={"type": "b", "x": [1]}),
-    "compare": lambda tool=tool_call(): tool == tool_call() and tool != 5,
-    "describe": lambda tool=tool_call(): (repr(tool), str(tool)),
-    "describe a knot": lambda it=knot(): repr(it),
-    "iterate": lambda tool=tool_call(): list(tool),
+    "compare": lambda: tool_call() == CALL and CALL != 5,
+    "describe": lambda: (repr(CALL), str(CALL)),
+    "describe a knot": lambda: repr(KNOT),
+    "iterate": lambda: list(CALL),
     "assign": lambda: setattr(v1.TextContentBlock(text="t"), "text", ["u"]),
-    "assign what is no field": failing(lambda: setattr(v1.TextContentBlock(text="t"), "nothing", 1)),
+    "assign what is no field": failing(
+        lambda: setattr(v1.TextContentBlock(text="t"), "nothing", 1)
+    ),
     "delete": lambda: delattr(v1.TextContentBlock(text="t"), "text"),
-    "list the set fields": lambda tool=tool_call(): tool.model_fields_set,
+    "list the set fields": lambda: CALL.model_fields_set,
     "ask an error": lambda: error().errors() and pickle.loads(pickle.dumps(error())),
 }
 
@@ -283,7 +286,7 @@ def test_a_dict_that_changes_while_an_object_is_made_of_it_is_no_danger() -> Non
             members.clear()
             return False
 
-        __hash__ = None  # type: ignore[assignment]
+        __hash__ = None
 
     def growing() -> Iterator[str]:
         for index in range(200):
@@ -357,7 +360,7 @@ def test_kept_errors_do_not_keep_what_they_are_about() -> None:
     value = Value()
     reference = weakref.ref(value)
     with pytest.raises(ValidationError) as caught:
-        v1.TextContentBlock(text=value)  # type: ignore[arg-type]
+        v1.TextContentBlock(text=value)
     kept = ValidationError(caught.value.title, caught.value.errors())
     del caught, value
     gc.collect()

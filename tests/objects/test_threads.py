@@ -44,7 +44,9 @@ def run_in_threads(act: Callable[[int], None]) -> None:
         except BaseException as error:  # noqa: BLE001  # handed over to the test's own thread
             raised.append(error)
 
-    threads = [threading.Thread(target=run, args=(number,), daemon=True) for number in range(THREADS)]
+    threads = [
+        threading.Thread(target=run, args=(number,), daemon=True) for number in range(THREADS)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -74,12 +76,12 @@ def test_making_and_copying_in_threads_do_not_disturb_each_other() -> None:
         for index in range(ROUNDS):
             made = v1.PromptRequest(
                 session_id=str(number),
-                prompt=({"type": "text", "text": str(item)} for item in range(3)),  # type: ignore[arg-type]
+                prompt=({"type": "text", "text": str(item)} for item in range(3)),
                 field_meta={"index": index},
             )
             for other in (copy.deepcopy(made), pickle.loads(pickle.dumps(made))):
                 assert other == made
-            assert [block.text for block in made.prompt] == ["0", "1", "2"]  # type: ignore[union-attr]
+            assert [block.text for block in made.prompt] == ["0", "1", "2"]
             assert made.model_dump()["field_meta"] == {"index": index}
 
     run_in_threads(act)
@@ -102,7 +104,7 @@ def test_one_object_can_be_read_by_all_while_one_changes_it() -> None:
                 assert copy.copy(shared).model_extra["members"] == [1, 2, 3]
             except RuntimeError as error:
                 # As with any dict that another thread changes.
-                assert "changed" in str(error)  # noqa: PT017
+                assert "changed" in str(error)
 
     run_in_threads(act)
 

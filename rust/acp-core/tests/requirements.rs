@@ -59,7 +59,7 @@ fn ids_come_back_as_they_were_wherever_they_stood() {
             side.line(entry);
         }
         for at in 0..2 * ids.len() {
-            assert!(if at % 2 == 0 { side.answer(at, "1") } else { side.fail(at, 2) });
+            assert!(if at.is_multiple_of(2) { side.answer(at, "1") } else { side.fail(at, 2) });
         }
         let reply = |at: usize| {
             let id = ids[at % ids.len()];

@@ -100,6 +100,30 @@ pub fn of(object: &Bound<'_, PyAny>) -> Option<&'static Class> {
     exact(object.get_type_ptr()).or_else(|| above(&object.get_type()))
 }
 
+/// Lets go of the members of an object that ends.
+///
+/// # Safety
+/// `object` is of the registered class `ty`, or of a user's class derived from one.
+pub unsafe fn end_members(
+    py: Python<'_>,
+    object: *mut ffi::PyObject,
+    mut ty: *mut ffi::PyTypeObject,
+) {
+    let mut class = exact(ty);
+    while class.is_none() && !ty.is_null() {
+        // SAFETY: a live type; the chain of bases ends in null.
+        ty = unsafe { (*ty).tp_base };
+        class = exact(ty);
+    }
+    for offset in class.iter().flat_map(|class| &class.offsets) {
+        // SAFETY: see `Class::place`; a slot owns one reference to what it holds, or is null.
+        drop(unsafe {
+            let slot = object.cast::<u8>().add(*offset).cast::<*mut ffi::PyObject>();
+            Bound::from_owned_ptr_or_opt(py, slot.replace(std::ptr::null_mut()))
+        });
+    }
+}
+
 /// The registered class nearest to a type.
 pub fn above(ty: &Bound<'_, PyType>) -> Option<&'static Class> {
     // Most objects are strings, numbers or lists: one check spares them the walk.
@@ -330,6 +354,8 @@ fn check(
             value: value.unbind(),
         });
     }
+    // SAFETY: just checked; the class statement of a generated module makes no finalizer.
+    unsafe { crate::ending::install(type_pointer) };
     // The registry keeps the type for ever.
     std::mem::forget(ty.clone());
     Ok(class)

@@ -126,6 +126,8 @@ impl<'py> Input for PyInput<'py> {
     type Items = Option<Items<'py>>;
 
     const COLLECT: bool = false;
+    // The attribute of an absent member is None in most cases, and what an object has can be given to make another.
+    const NULL_IS_ABSENT: bool = true;
 
     fn kind(&self, value: Handle) -> Kind {
         let value = self.get(value);

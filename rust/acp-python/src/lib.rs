@@ -9,6 +9,7 @@ mod classes;
 mod connection;
 mod copies;
 mod dump;
+mod ending;
 mod error;
 mod events;
 mod foreign;

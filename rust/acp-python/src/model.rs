@@ -71,6 +71,17 @@ impl Model {
     }
 }
 
+/// Lets go of what the native part of an object holds.
+///
+/// # Safety
+/// `object` is an instance of `Model` that ends.
+pub unsafe fn end(object: *mut ffi::PyObject) {
+    // SAFETY: the caller's promise; the object is still whole.
+    unsafe { Borrowed::from_ptr(Python::assume_attached(), object).cast_unchecked::<Model>() }
+        .get()
+        .put_extra(None);
+}
+
 /// The native part of an object.
 #[inline]
 pub fn state<'a>(object: &'a Bound<'_, PyAny>) -> &'a Model {

@@ -16,6 +16,10 @@ pub struct Options {
     pub keep_unknown: bool,
 }
 
+/// With so many faults in one array or map, the rest of it is not looked at: what a peer sends must not decide how long
+/// the answer to it is.
+const MOST_FAULTS: usize = 64;
+
 /// Why decoding of one value ended.
 pub(super) enum Stop<E> {
     /// It does not fit; the faults are with the decoder.
@@ -198,6 +202,9 @@ impl<I: Input, B: Build<I>> Decoder<I, B> {
                     } else {
                         self.locate(before, Loc::Index(index));
                     }
+                    if self.faults.len() - mark >= MOST_FAULTS {
+                        return Err(Stop::Invalid);
+                    }
                     self.input.pass(place);
                 }
                 Err(stop) => return Err(stop),
@@ -216,6 +223,9 @@ impl<I: Input, B: Build<I>> Decoder<I, B> {
         let mark = self.faults.len();
         let mut map = self.build.begin_map()?;
         let mut members = self.input.members(value);
+        // For when a member does not fit: whether each is the last one of its name.
+        let mut last = None;
+        let mut index = 0;
         // No member has an empty expected name in practice; one that does is found by its key all the same.
         while let Some((key, place)) = self.input.next(&mut members, "\0") {
             let before = self.faults.len();
@@ -226,11 +236,20 @@ impl<I: Input, B: Build<I>> Decoder<I, B> {
                     }
                 }
                 Err(Stop::Invalid) => {
-                    self.locate(before, Loc::Key);
+                    let last = last.get_or_insert_with(|| self.input.last_of_names(value));
+                    if last.get(index).is_none_or(|last| *last) {
+                        self.locate(before, Loc::Key);
+                    } else {
+                        self.faults.truncate(before);
+                    }
+                    if self.faults.len() - mark >= MOST_FAULTS {
+                        return Err(Stop::Invalid);
+                    }
                     self.input.pass(place);
                 }
                 Err(stop) => return Err(stop),
             }
+            index += 1;
         }
         if self.faults.len() > mark { Err(Stop::Invalid) } else { Ok(self.build.end_map(map)) }
     }
@@ -423,7 +442,8 @@ impl<I: Input, B: Build<I>> Decoder<I, B> {
                 self.input.pass(place);
                 return Ok(Some(self.build.null()));
             }
-            if flags.has(Flags::NULLABLE.and(Flags::NULL_IS_EMPTY)) {
+            let absent = flags.has(Flags::NULLABLE.and(Flags::NULL_IS_EMPTY));
+            if absent || I::NULL_IS_ABSENT && !flags.has(Flags::REQUIRED) {
                 self.input.pass(place);
                 return Ok(None);
             }

@@ -25,6 +25,9 @@ pub trait Input {
     /// Whether members that a known object does not have are collected for relays.
     const COLLECT: bool;
 
+    /// Whether null is a way to say that an optional member is absent, whatever its type.
+    const NULL_IS_ABSENT: bool = false;
+
     /// The kind of a value.
     fn kind(&self, value: Self::Value) -> Kind;
     /// Goes (back) to a value.
@@ -45,6 +48,10 @@ pub trait Input {
     fn item(&mut self, items: &mut Self::Items) -> Option<Self::Value>;
     /// The member of a wire name, the last one when there are several.
     fn find(&mut self, object: Self::Value, wire: &str) -> Option<Self::Value>;
+    /// For each member of an object, in order, whether it is the last one of its name. Empty when all are.
+    fn last_of_names(&mut self, _object: Self::Value) -> Vec<bool> {
+        Vec::new()
+    }
     /// Whether a member of this name is the field's.
     fn names(&self, key: Self::Key, field: &Field) -> bool;
     /// Whether a member name is `wire`, or its attribute form where the input has those.

@@ -3,6 +3,7 @@
 //! Owns the mapping of the walk onto a [`Cursor`]; knows no rule of the schema.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 
 use super::input::{Input, Integer, Kind};
 use super::table::Field;
@@ -125,6 +126,23 @@ impl<'a> Input for Json<'a> {
             self.pass(value);
         }
         found
+    }
+
+    fn last_of_names(&mut self, object: usize) -> Vec<bool> {
+        let mut places = HashMap::new();
+        let mut last = Vec::new();
+        let mut members = self.members(object);
+        while let Some((key, value)) = self.next(&mut members, "\0") {
+            let name = key.map_or_else(Vec::new, |key| key.text().as_bytes().to_vec());
+            if let Some(earlier) = places.insert(name, last.len())
+                && let Some(earlier) = last.get_mut(earlier)
+            {
+                *earlier = false;
+            }
+            last.push(true);
+            self.pass(value);
+        }
+        last
     }
 
     #[inline]

@@ -1,0 +1,134 @@
+"""What the options of a connection of the core change, and what it counts.
+
+Owns limits, versions, initialization and the compatibility profile as Python sees them. Numbers
+C-… are those of `tests/requirements.toml`.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+import acp.schema as v1
+from acp import _core
+from tests.core.lines import PROMPT, UPDATE, agent, client, line, only, sent
+
+
+def test_counters_add_up_to_what_was_fed() -> None:
+    connection = agent()
+    connection.request("_a")
+    connection.forget(connection.request("_b"))
+    for text in (PROMPT, UPDATE, '{"id":0,"result":1}', '{"id":1,"result":1}', "17", "{"):
+        line(connection, text)
+    line(connection, '{"method":"$/cancel_request","params":{"requestId":99}}')
+    counted = {name: number for name, number in connection.counters().items() if number}
+    assert counted == {
+        "frames": 7,
+        "requests": 1,
+        "notifications": 2,
+        "responses": 1,
+        "swallowed_responses": 1,
+        "idle_cancellations": 1,
+        "rejected_envelope": 1,
+        "rejected_parse": 1,
+    }
+
+
+def test_a_frame_over_the_limit_costs_only_itself() -> None:
+    """C-005"""
+    connection = agent(max_message_bytes=100)
+    long = '{"id":"q","method":"m","params":["' + "x" * 200 + '"]}'
+    events = connection.receive(f'{long}\n{{"id":2,"method":"_x"}}\n'.encode())
+    assert [type(event) for event in events] == [_core.FrameRejected, _core.RequestReceived]
+    assert '"id":"q"' in sent(connection)
+
+
+def test_a_transport_that_keeps_frames_apart_hands_over_whole_ones() -> None:
+    connection = agent()
+    (event,) = connection.receive_frame(b'{\n"id":1,\n"method":"_x"}\n')
+    assert event.method == "_x"
+    assert connection.receive_frame(b" \n ") == []
+
+
+def test_the_end_of_input_ends_the_last_line() -> None:
+    """C-002"""
+    connection = agent()
+    assert connection.receive(PROMPT.encode()) == []
+    assert [event.method for event in connection.end_of_input()] == ["session/prompt"]
+    assert connection.receive(b"{cut") == []
+    assert [event.reason for event in connection.end_of_input()] == ["parse"]
+    assert connection.end_of_input() == []
+
+
+def test_where_initialization_is_required_other_requests_are_refused_until_it_succeeded() -> None:
+    """C-154, C-155"""
+    connection = agent(require_initialize=True)
+    assert line(connection, PROMPT) == []
+    assert "-32600" in sent(connection)
+    initialize = '{"id":1,"method":"initialize","params":{"protocolVersion":1}}'
+    for succeeds in (False, True, False):
+        first, second = connection.receive(f"{initialize}\n{PROMPT}\n".encode())
+        early = connection.initialized
+        if succeeds:
+            connection.respond(first.token, v1.InitializeResponse(protocol_version=1))
+        else:
+            connection.respond_error(first.token, -32603, "no")
+        assert connection.admit(second.token) is (succeeds or early)
+        if succeeds or early:
+            connection.respond(second.token, v1.PromptResponse(stop_reason="end_turn"))
+        assert connection.in_flight == 0
+        assert sent(connection).count("\n") == 2
+    assert connection.initialized
+
+
+def test_the_version_that_a_handler_sees_and_answers_is_the_connections() -> None:
+    """C-151, C-152"""
+    connection = agent()
+    text = '{{"id":1,"method":"initialize","params":{{"protocolVersion":{}}}}}'
+    event = only(connection, text.format(9))
+    assert event.params().protocol_version == 1
+    connection.respond(event.token, v1.InitializeResponse(protocol_version=9))
+    assert json.loads(sent(connection))["result"]["protocolVersion"] == 1
+    assert line(connection, text.format("-1")) == []
+    assert json.loads(sent(connection))["error"]["code"] == -32602
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "error"),
+    [
+        (("server",), {}, ValueError),
+        (("agent",), {"version": 3}, (TypeError, ValueError)),
+        (("agent",), {"batches": "maybe"}, ValueError),
+        (("agent",), {"max_message_bytes": -1}, OverflowError),
+        (("agent", 1), {}, TypeError),
+        (("agent",), {"limit": 1}, TypeError),
+    ],
+)
+def test_a_connection_is_not_made_with_options_that_mean_nothing(
+    arguments: tuple[Any, ...], options: dict[str, Any], error: type[Exception]
+) -> None:
+    with pytest.raises(error):
+        _core.Connection(*arguments, **options)
+
+
+@pytest.mark.parametrize("version", ['"1"', "1.0", '"2024-11-05"'])
+def test_the_compatibility_profile_reads_versions_of_other_forms(version: str) -> None:
+    """C-152"""
+    text = f'{{"id":1,"method":"initialize","params":{{"protocolVersion":{version}}}}}'
+    assert only(agent(lax=True), text).params().protocol_version == 1
+    connection = agent()
+    assert line(connection, text) == []
+    assert json.loads(sent(connection))["error"]["code"] == -32602
+
+
+def test_the_compatibility_profile_reads_integers_of_other_forms_in_params() -> None:
+    text = (
+        '{"method":"session/update","params":{"sessionId":"s",'
+        '"update":{"sessionUpdate":"usage_update","used":"3","size":2.0}}}'
+    )
+    update = only(client(lax=True), text).params().update
+    assert (update.used, update.size) == (3, 2)
+    with pytest.raises(_core.ValidationError):
+        only(client(), text).params()
