@@ -180,12 +180,12 @@ __all__ = [
     "ElicitationUrlCapabilities",
     "InitializeRequest",
     "InitializeResponse",
+    "InternalError",
     "KillTerminalRequest",
     "KillTerminalResponse",
     "Limits",
     "LoadSessionRequest",
     "LoadSessionResponse",
-    "InternalError",
     "LocalProtocolError",
     "NewSessionRequest",
     "NewSessionResponse",
@@ -259,7 +259,8 @@ _MODULES = {
     "acp._transports.stdio": "stdio_transport",
     "acp.core": "connect_to_agent run_agent",
     "acp.exceptions": (
-        "ConnectionClosed InternalError LocalProtocolError RemoteProtocolError RequestError ValidationError "
+        "ConnectionClosed InternalError LocalProtocolError RemoteProtocolError RequestError "
+        "ValidationError "
     ),
     "acp.helpers": (
         "audio_block embedded_blob_resource embedded_text_resource image_block plan_entry "

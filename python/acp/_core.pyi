@@ -45,7 +45,7 @@ class ValidationError(ValueError):
         """
 
 class InternalError(RuntimeError):
-    """The core failed: a fault of this library. The connection it happened on has to be closed; others go on."""
+    """The core failed, a fault of this library; the connection it happened on has to be closed."""
 
 class LocalProtocolError(RuntimeError):
     """This side used the connection in a way that the protocol does not allow; nothing was sent."""

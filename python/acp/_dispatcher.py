@@ -29,6 +29,7 @@ from acp._backlog import Backlog
 from acp._calls import Calls, HeldResponse
 from acp._core import (
     FrameRejected,
+    InternalError,
     NotificationReceived,
     RequestCancelled,
     RequestReceived,
@@ -141,20 +142,15 @@ class Dispatcher:
             if len(self._backlog) or self._following:
                 await self._backlog.room()
             data = await self._transport.receive()
-        except (BrokenResourceError, ClosedResourceError, OverflowError) as exc:
+            self._input_ended = not data
+            events = self._core.receive(data) if data else self._core.end_of_input()
+        except (BrokenResourceError, ClosedResourceError, OverflowError, InternalError) as exc:
             self._reading = False
             self._ended(exc)
-            return
+        else:
+            self._events = iter(events)
         finally:
             self._reader = None
-        self._input_ended = not data
-        try:
-            events = self._core.receive(data) if data else self._core.end_of_input()
-        except _core.InternalError as exc:
-            self._reading = False
-            self._ended(exc)
-            return
-        self._events = iter(events)
 
     def stop(self) -> None:
         """Starts no further handler: answers that are here are handed over, the rest is dropped."""
@@ -274,7 +270,7 @@ class Dispatcher:
             self._wrote()
 
     def _start_request(self, event: RequestReceived, route: Route | None) -> HandlerRun | None:
-        # Neither one that was answered, being cancelled, nor one behind an `initialize` that failed.
+        # One that was answered, being cancelled, is not; nor one behind a failed `initialize`.
         if not self._core.admit(event.token):
             self._wrote()
             return None

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import json
 import pickle
+import time
 import traceback
 from collections.abc import Callable
 from typing import Any
@@ -103,6 +105,83 @@ def test_a_later_member_of_the_same_name_takes_back_the_fault_of_an_earlier_one(
     assert good == v1.PromptRequest(session_id="s", prompt=[])
     rows = errors(lambda: decode(1, "PromptRequest", '{"sessionId":"s","prompt":[],"sessionId":5}'))
     assert [row["loc"] for row in rows] == [("sessionId",)]
+
+
+def test_a_later_value_of_the_same_key_takes_back_the_fault_of_an_earlier_one() -> None:
+    """C-010: the last one wins, within maps too."""
+    text = '{"providerId":"p","apiType":"t","baseUrl":"u","headers":{"a":5,"b":"x","a":"y"}}'
+    assert decode(1, "SetProviderRequest", text).headers == {"a": "y", "b": "x"}
+    rows = errors(lambda: decode(1, "SetProviderRequest", text.replace('"y"', "6")))
+    assert [row["loc"] for row in rows] == [("headers", "*")]
+    escaped = text.replace('"a":5', '"\\u0061":[5]')
+    assert decode(1, "SetProviderRequest", escaped).headers == {"a": "y", "b": "x"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"sessionId":"s","prompt":[' + "0," * 100_000 + "0]}",
+        '{"sessionId":"s","prompt":[' + '{"type":"image"},' * 100_000 + "0]}",
+    ],
+)
+def test_an_array_of_faults_is_looked_at_until_64_are_found(text: str) -> None:
+    rows = errors(lambda: decode(1, "PromptRequest", text))
+    assert 64 <= len(rows) <= 65
+    assert rows[0]["loc"][:2] == ("prompt", 0)
+    good = text[:-1] + ',"prompt":[]}'
+    assert decode(1, "PromptRequest", good) == v1.PromptRequest(session_id="s", prompt=[])
+
+
+def test_a_map_of_faults_is_looked_at_until_64_are_found() -> None:
+    env = ",".join(f'"k{index}":{index}' for index in range(100_000))
+    text = f'{{"id":"i","type":"terminal","name":"n","env":{{{env}}}}}'
+    assert len(errors(lambda: decode(1, "AuthMethod", text))) == 64
+
+
+HOSTILE: dict[str, tuple[int, str, str, str, str]] = {
+    "faults and repeated members": (
+        1,
+        "PromptRequest",
+        '{"prompt":[' + "0," * 1000 + "0]",
+        ',"sessionId":1',
+        "}",
+    ),
+    "repeated faulty lists": (1, "PromptRequest", "{", '"prompt":[0,0],', '"sessionId":1}'),
+    "repeated faulty keys": (1, "SetProviderRequest", '{"headers":{', '"a":5,', '"a":6}}'),
+    "different faulty keys": (1, "SetProviderRequest", '{"headers":{', '"a%d":5,', '"a":6}}'),
+    "repeated discriminators": (
+        1,
+        "ContentBlock",
+        '{"text":5',
+        ',"type":"text"',
+        ',"type":"image"}',
+    ),
+    "unknown members": (2, "ContentBlock", '{"a":1', ',"b%d":1', ',"type":"smell"}'),
+    "nested unions": (1, "PromptRequest", '{"prompt":[', '{"text":1,"type":"text"},', "0]}"),
+    "skipped items": (1, "Annotations", '{"audience":[', "5,", "5]}"),
+}
+
+
+@pytest.mark.parametrize("name", sorted(HOSTILE))
+def test_the_time_for_a_hostile_text_grows_with_its_length(name: str) -> None:
+    version, type_name, start, repeated, end = HOSTILE[name]
+
+    def seconds(count: int) -> float:
+        if "%d" in repeated:
+            middle = "".join(repeated % index for index in range(count))
+        else:
+            middle = repeated * count
+        text = start + middle + end
+        best = float("inf")
+        for _ in range(3):
+            began = time.perf_counter()
+            with contextlib.suppress(ValidationError):
+                decode(version, type_name, text)
+            best = min(best, time.perf_counter() - began)
+        return best
+
+    # Ten times as long; a hundred times as slow if it were quadratic.
+    assert seconds(40_000) < 40 * max(seconds(4_000), 1e-4)
 
 
 def test_faults_within_lenient_members_are_not_told() -> None:

@@ -117,7 +117,8 @@ def test_a_connection_is_not_made_with_options_that_mean_nothing(
 def test_the_compatibility_profile_reads_versions_of_other_forms(version: str) -> None:
     """C-152"""
     text = f'{{"id":1,"method":"initialize","params":{{"protocolVersion":{version}}}}}'
-    assert only(agent(lax=True), text).params().protocol_version == 1
+    with pytest.warns(UserWarning, match="version 1"):
+        assert only(agent(lax=True), text).params().protocol_version == 1
     connection = agent()
     assert line(connection, text) == []
     assert json.loads(sent(connection))["error"]["code"] == -32602
@@ -132,3 +133,38 @@ def test_the_compatibility_profile_reads_integers_of_other_forms_in_params() -> 
     assert (update.used, update.size) == (3, 2)
     with pytest.raises(_core.ValidationError):
         only(client(), text).params()
+
+
+def test_a_fault_of_the_core_ends_one_connection_and_says_so() -> None:
+    failed, other = agent(), agent()
+    for use in (
+        failed._fail,  # pyright: ignore[reportPrivateUsage]
+        lambda: failed.receive(b"{}\n"),
+        lambda: failed.request("_x"),
+        lambda: failed.respond(1, None),
+    ):
+        with pytest.raises(_core.InternalError, match="closed"):
+            use()
+    assert line(other, PROMPT)
+
+
+def test_a_method_is_known_also_when_its_name_is_written_with_escapes() -> None:
+    event = only(agent(), PROMPT.replace("session/prompt", "session\\/pr\\u006fmpt"))
+    assert event.method == "session/prompt"
+    assert isinstance(event.params(), v1.PromptRequest)
+
+
+def test_a_version_that_only_the_lax_reading_takes_is_warned_about() -> None:
+    text = '{"id":1,"method":"initialize","params":{"protocolVersion":"2024-11-05"}}'
+    connection = agent(lax=True)
+    with pytest.warns(UserWarning, match="version 1"):
+        event = only(connection, text)
+    assert event.params().protocol_version == 1
+    assert connection.counters()["lax_versions"] == 1
+
+
+def test_an_error_message_with_a_lone_surrogate_keeps_its_code() -> None:
+    connection = agent()
+    event = only(connection, PROMPT)
+    assert connection.respond_error(event.token, -5, "a\ud800")
+    assert '"code":-5,"message":"a' in sent(connection)

@@ -118,7 +118,7 @@ pub unsafe fn end_members(
     for offset in class.iter().flat_map(|class| &class.offsets) {
         // SAFETY: see `Class::place`; a slot owns one reference to what it holds, or is null.
         drop(unsafe {
-            let slot = object.cast::<u8>().add(*offset).cast::<*mut ffi::PyObject>();
+            let slot = object.byte_add(*offset).cast::<*mut ffi::PyObject>();
             Bound::from_owned_ptr_or_opt(py, slot.replace(std::ptr::null_mut()))
         });
     }
@@ -318,10 +318,10 @@ fn check(
     let mut names = Vec::with_capacity(record.fields.len());
     for (index, field) in record.fields.iter().enumerate() {
         let slot = ty.getattr_opt(field.name)?.and_then(|member| {
-            let named = member
+            let attribute = member
                 .getattr("__name__")
                 .is_ok_and(|name| name.eq(field.name).is_ok_and(|same| same));
-            Some((slot_offset(&member, ty, size).filter(|_| named)?, member))
+            Some((slot_offset(&member, ty, size).filter(|_| attribute)?, member))
         });
         let (offset, member) =
             slot.ok_or_else(|| wrong("a field is no object slot of its name"))?;

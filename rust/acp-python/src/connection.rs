@@ -3,6 +3,7 @@
 //! Owns the turning of events into Python objects and of Python objects into params, results and errors; the protocol
 //! state is the core's.
 
+use std::ffi::CStr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use acp_core::connection::Connection as Core;
@@ -12,7 +13,7 @@ use acp_core::json::Str;
 use acp_core::options::{BatchPolicy, Options, Role};
 use acp_core::schema::encode::Position;
 use acp_core::schema::table::{Method, Side, Type};
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyUserWarning, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple};
 
@@ -36,6 +37,10 @@ pub struct Connection {
     /// The core failed in the middle of something, and its state cannot be trusted any more.
     failed: bool,
 }
+
+/// Said when a peer's version is read only by the compatibility profile.
+const LOOSE_VERSION: &CStr =
+    c"the peer's protocolVersion is no integer of the protocol; it was read as version 1";
 
 /// The data of an error: None when there is no such member, which Python's None is not.
 struct Data<'py>(Option<Bound<'py, PyAny>>);
@@ -113,7 +118,11 @@ impl Connection {
                 failure.get_or_insert(error);
             }
         };
+        let loose = core.counters().lax_versions;
         feed(core, &mut sink);
+        if core.counters().lax_versions > loose {
+            PyErr::warn(py, py.get_type::<PyUserWarning>().as_any(), LOOSE_VERSION, 1)?;
+        }
         match failure {
             Some(error) => Err(error),
             None => Ok(list.unbind()),
@@ -144,10 +153,10 @@ fn make<'py>(
         |text: Option<&str>, method| Body { text: text.map(Box::from), method, version, lax };
     Ok(match event {
         Event::Notification { token, method, params, lane: key, peer, size } => {
-            let known = ours.find(false, method.text().as_str().unwrap_or_default());
+            let (known, method) = ours.named(py, false, method)?;
             let event = NotificationReceived {
                 token: token.map(Token::get),
-                method: word(py, method)?,
+                method,
                 lane: lane(py, key)?,
                 size,
                 peer,
@@ -156,11 +165,11 @@ fn make<'py>(
             Bound::new(py, event)?.into_any()
         }
         Event::Request { token, id, method, params, lane: key, peer, size } => {
-            let known = ours.find(true, method.text().as_str().unwrap_or_default());
+            let (known, method) = ours.named(py, true, method)?;
             let event = RequestReceived {
                 token: token.get(),
                 id: events::id(py, id)?.unbind(),
-                method: word(py, method)?,
+                method,
                 lane: lane(py, key)?,
                 size,
                 peer,
@@ -169,7 +178,7 @@ fn make<'py>(
             Bound::new(py, event)?.into_any()
         }
         Event::Response { id, method, outcome, lane: key, size } => {
-            let known = theirs.find(true, method);
+            let known = theirs.find(py, true, method);
             let (answer, text) = match outcome {
                 Outcome::Result(text) => (Answer::Result, Some(text)),
                 Outcome::Error { code, message, data, .. } => {
@@ -266,7 +275,7 @@ impl Connection {
     ) -> PyResult<i64> {
         let params = params.unwrap_or_else(|| py.None().into_bound(py));
         self.guarded(|this| {
-            let known = this.theirs.find(true, method);
+            let known = this.theirs.find(py, true, method);
             this.core.request(method, |out| write_params(known, &params, out))
         })
     }
@@ -281,7 +290,7 @@ impl Connection {
     ) -> PyResult<()> {
         let params = params.unwrap_or_else(|| py.None().into_bound(py));
         self.guarded(|this| {
-            let known = this.theirs.find(false, method);
+            let known = this.theirs.find(py, false, method);
             this.core.notify(method, |out| write_params(known, &params, out))
         })
     }
@@ -300,7 +309,10 @@ impl Connection {
     fn respond(&mut self, token: u64, result: &Bound<'_, PyAny>) -> PyResult<bool> {
         let token = Token::new(token);
         self.guarded(|this| {
-            let known = this.core.method_of(token).and_then(|method| this.ours.find(true, method));
+            let known = this
+                .core
+                .method_of(token)
+                .and_then(|method| this.ours.find(result.py(), true, method));
             this.core.respond(token, |out| write_as(known.map(|method| method.result), result, out))
         })
     }
@@ -311,17 +323,19 @@ impl Connection {
         &mut self,
         token: u64,
         code: i32,
-        message: &str,
+        message: &Bound<'_, PyString>,
         data: Data<'_>,
     ) -> PyResult<bool> {
         let mut text = Vec::new();
-        if let Data(Some(data)) = &data {
-            functions::write(&Type::Any, data, Position::Free, &mut text)?;
+        if let Data(Some(data)) = data {
+            functions::write(&Type::Any, &data, Position::Free, &mut text)?;
         }
         let text = std::str::from_utf8(&text)
             .map_err(|_| PyValueError::new_err("the data cannot be written"))?;
         let text = (!text.is_empty()).then_some(text);
-        self.guarded(|this| Ok(this.core.respond_error(Token::new(token), code, message, text)))
+        // What a peer sent may come back here, a lone surrogate with it, which is no reason to lose the error.
+        let message = message.to_string_lossy();
+        self.guarded(|this| Ok(this.core.respond_error(Token::new(token), code, &message, text)))
     }
 
     /// Makes the core fail, to test that this ends the one connection.
@@ -380,6 +394,7 @@ impl Connection {
         dict.set_item("lost_notifications", counters.lost_notifications)?;
         dict.set_item("idle_cancellations", counters.idle_cancellations)?;
         dict.set_item("refused", counters.refused)?;
+        dict.set_item("lax_versions", counters.lax_versions)?;
         for reason in Reason::ALL {
             dict.set_item(format!("rejected_{}", reason.as_str()), counters.rejected(reason))?;
         }

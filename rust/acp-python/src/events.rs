@@ -5,13 +5,14 @@
 
 use acp_core::event::Peer;
 use acp_core::id::Id;
+use acp_core::json::Str;
 use acp_core::schema::decode::Options;
 use acp_core::schema::table::{Method, Side, Type};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 
-use crate::{classes, functions, plain, text};
+use crate::{cache, classes, functions, plain, text};
 
 /// JSON text of params or of a result, and what it has to be.
 pub struct Body {
@@ -107,7 +108,7 @@ impl RequestReceived {
 }
 
 /// A notification of the peer.
-#[pyclass(frozen, freelist = 256, module = "acp._core")]
+#[pyclass(frozen, module = "acp._core")]
 pub struct NotificationReceived {
     #[pyo3(get)]
     pub token: Option<u64>,
@@ -220,7 +221,7 @@ pub struct FrameRejected {
 pub struct Methods {
     version: u16,
     side: Side,
-    last: Option<&'static Method>,
+    last: Option<(&'static Method, Py<PyString>)>,
 }
 
 impl Methods {
@@ -230,15 +231,35 @@ impl Methods {
     }
 
     /// The method of a name.
-    pub fn find(&mut self, request: bool, name: &str) -> Option<&'static Method> {
-        if let Some(last) = self.last.filter(|last| last.request == request && last.name == name) {
+    pub fn find(&mut self, py: Python<'_>, request: bool, name: &str) -> Option<&'static Method> {
+        if let Some((last, _)) = &self.last
+            && last.request == request
+            && last.name == name
+        {
             return Some(last);
         }
         let schema = classes::schema(self.version).ok()?;
         let found = schema
             .method(self.side, request, name)
             .or_else(|| schema.method(Side::Protocol, request, name))?;
-        self.last = Some(found);
+        self.last = Some((found, cache::string(py, name).unbind()));
         Some(found)
+    }
+
+    /// The method of a name, and the name as Python has it.
+    pub fn named(
+        &mut self,
+        py: Python<'_>,
+        request: bool,
+        name: Str<'_>,
+    ) -> PyResult<(Option<&'static Method>, Py<PyString>)> {
+        let known = match name.text().as_str() {
+            Some(name) => self.find(py, request, name),
+            None => None,
+        };
+        match (known, &self.last) {
+            (Some(method), Some((_, name))) => Ok((Some(method), name.clone_ref(py))),
+            _ => Ok((None, text::from_literal(py, name)?.unbind())),
+        }
     }
 }

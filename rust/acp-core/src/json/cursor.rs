@@ -6,8 +6,8 @@
 use std::borrow::Cow;
 
 use super::number::Number;
-use super::space;
 use super::string::{self, Str, Text};
+use super::{same, space};
 
 /// What kind of value begins at a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -166,8 +166,8 @@ impl<'a> Cursor<'a> {
     pub fn key_is(&mut self, name: &str) -> bool {
         let bytes = self.text.as_bytes();
         let end = self.at + 1 + name.len();
-        let found =
-            bytes.get(self.at + 1..end) == Some(name.as_bytes()) && bytes.get(end) == Some(&b'"');
+        let found = bytes.get(self.at + 1..end).is_some_and(|key| same(key, name.as_bytes()))
+            && bytes.get(end) == Some(&b'"');
         if found {
             self.at = end + 1;
             self.colon();

@@ -65,7 +65,11 @@ impl<'a> Str<'a> {
     #[inline]
     #[must_use]
     pub fn is(&self, other: &str) -> bool {
-        if self.escaped { self.text().as_str() == Some(other) } else { self.raw == other }
+        if self.escaped {
+            self.text().as_str() == Some(other)
+        } else {
+            super::same(self.raw.as_bytes(), other.as_bytes())
+        }
     }
 
     /// The string with its escapes read.
@@ -135,21 +139,18 @@ pub(super) fn unescape_into(out: &mut Vec<u8>, bytes: &[u8], mut at: usize) -> (
     let mut lone = false;
     loop {
         // Whole blocks are copied and then cut: text with many escapes has too few bytes in between for anything else.
-        match bytes.get(at..).and_then(<[u8]>::first_chunk::<BLOCK>) {
-            Some(block) => {
-                out.extend_from_slice(block);
-                let stop = first_stop(block);
-                at += stop;
-                if stop == BLOCK {
-                    continue;
-                }
-                out.truncate(out.len() - (BLOCK - stop));
+        if let Some(block) = bytes.get(at..).and_then(<[u8]>::first_chunk::<BLOCK>) {
+            out.extend_from_slice(block);
+            let stop = first_stop(block);
+            at += stop;
+            if stop == BLOCK {
+                continue;
             }
-            None => {
-                let plain = plain_end(bytes, at);
-                out.extend_from_slice(bytes.get(at..plain).unwrap_or_default());
-                at = plain;
-            }
+            out.truncate(out.len() - (BLOCK - stop));
+        } else {
+            let plain = plain_end(bytes, at);
+            out.extend_from_slice(bytes.get(at..plain).unwrap_or_default());
+            at = plain;
         }
         match bytes.get(at..).and_then(<[u8]>::first_chunk::<2>) {
             Some([b'\\', b'u']) => {
@@ -170,10 +171,13 @@ pub(super) fn unescape_into(out: &mut Vec<u8>, bytes: &[u8], mut at: usize) -> (
 /// What a letter after a backslash means; each that is no escape, itself.
 const MEANINGS: [u8; 256] = {
     let mut table = [0; 256];
-    let mut at = 0;
-    while at < 256 {
-        table[at] = at as u8;
-        at += 1;
+    let mut letter: u8 = 0;
+    loop {
+        table[letter as usize] = letter;
+        if letter == u8::MAX {
+            break;
+        }
+        letter += 1;
     }
     table[b'b' as usize] = 0x08;
     table[b't' as usize] = b'\t';

@@ -3,6 +3,7 @@
 //! Owns every rule of how values are read: absence, null, leniency, skipped items, repeated members, unknown members,
 //! scopes. Unions are in [`super::union`], scalars in [`super::scalar`]. Knows neither where the values come from nor what is made of them.
 
+use super::encode::takes_null;
 use super::fault::{Fault, FaultKind, Loc};
 use super::input::{Build, Input, Kind};
 use super::table::{Extra, Field, Flags, Record, Scope, ScopeRule, Type};
@@ -377,6 +378,15 @@ impl<I: Input, B: Build<I>> Decoder<I, B> {
         state: &mut Members,
         mark: usize,
     ) -> Result<(), Stop<B::Error>> {
+        let known = field.flags.has(Flags::REQUIRED.and(Flags::THREE_STATE));
+        if I::NULL_IS_ABSENT
+            && !known
+            && self.input.kind(place) == Kind::Null
+            && !takes_null(&field.ty)
+        {
+            self.input.pass(place);
+            return Ok(());
+        }
         let bit = 1 << index;
         let before = self.faults.len();
         let again = state.present & bit != 0;
@@ -442,8 +452,7 @@ impl<I: Input, B: Build<I>> Decoder<I, B> {
                 self.input.pass(place);
                 return Ok(Some(self.build.null()));
             }
-            let absent = flags.has(Flags::NULLABLE.and(Flags::NULL_IS_EMPTY));
-            if absent || I::NULL_IS_ABSENT && !flags.has(Flags::REQUIRED) {
+            if flags.has(Flags::NULLABLE.and(Flags::NULL_IS_EMPTY)) {
                 self.input.pass(place);
                 return Ok(None);
             }
@@ -493,10 +502,10 @@ impl<I: Input, B: Build<I>> Decoder<I, B> {
         };
         if let Some(tags) = tags {
             if named(&self.input, tags.wire) {
-                if let Some(expected) = tags.value {
-                    if self.input.kind(place) != Kind::Str || self.input.text(place) != expected {
-                        return Err(Stop::Retag);
-                    }
+                if let Some(expected) = tags.value
+                    && (self.input.kind(place) != Kind::Str || self.input.text(place) != expected)
+                {
+                    return Err(Stop::Retag);
                 }
                 self.input.pass(place);
                 return Ok(());

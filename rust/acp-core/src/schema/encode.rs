@@ -258,10 +258,10 @@ impl<'s, 'o, S: Source> Encoder<'s, 'o, S> {
         self.out.push(b'{');
         let mut later = false;
         if let Some(tag) = record.tag {
-            if let Position::In(union) = position {
-                if union.name != tag.union {
-                    self.outer_tag(union, tag.union, &mut later);
-                }
+            if let Position::In(union) = position
+                && union.name != tag.union
+            {
+                self.outer_tag(union, tag.union, &mut later);
             }
             if !matches!(position, Position::Bare) {
                 self.member_name(tag.wire, &mut later);
@@ -271,11 +271,11 @@ impl<'s, 'o, S: Source> Encoder<'s, 'o, S> {
             // A catch-all holds its own discriminator as a field, but not that of the union around its union.
             if union.other.is_none_or(|other| other.name != record.name) {
                 for variant in union.variants {
-                    if let Target::Union(inner) = variant.target {
-                        if inner.has(record) {
-                            self.member_name(union.tag, &mut later);
-                            self.writer().string(variant.value);
-                        }
+                    if let Target::Union(inner) = variant.target
+                        && inner.has(record)
+                    {
+                        self.member_name(union.tag, &mut later);
+                        self.writer().string(variant.value);
                     }
                 }
             }
@@ -341,15 +341,14 @@ impl<'s, 'o, S: Source> Encoder<'s, 'o, S> {
             return self.absent(field, later);
         };
         let node = self.source.node(&value);
-        match node {
-            Node::Unset => return self.absent(field, later),
-            Node::Null if required => {
-                if !takes_null(&field.ty) {
-                    return self.absent(field, later);
-                }
-            }
-            Node::Null if !(set && holds_null(field)) => return self.absent(field, later),
-            _ => {}
+        let absent = match node {
+            Node::Unset => true,
+            Node::Null if required => !takes_null(&field.ty),
+            Node::Null => !(set && holds_null(field)),
+            _ => false,
+        };
+        if absent {
+            return self.absent(field, later);
         }
         if !required && !field.flags.has(Flags::ALWAYS) {
             let optional =
@@ -449,7 +448,7 @@ fn holds_null(field: &Field) -> bool {
         || (field.flags.has(Flags::SCOPE_KEY) && takes_null(&field.ty))
 }
 
-fn takes_null(ty: &Type) -> bool {
+pub(super) fn takes_null(ty: &Type) -> bool {
     match ty {
         Type::Any | Type::Null => true,
         Type::Shape(shape) => shape.members.iter().any(takes_null),

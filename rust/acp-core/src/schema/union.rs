@@ -23,16 +23,16 @@ impl<I: Input, B: Build<I>> Decoder<I, B> {
         // Nearly every writer puts the discriminator first; then no search is needed. A later member of the same name
         // would win, so the record watches for one.
         let mut members = self.input.members(value);
-        if let Some((None, place)) = self.input.next(&mut members, union.tag) {
-            if let Some((variant, record)) = self.known(union, place).and_then(with_record) {
-                let tags = Tags { outer, wire: union.tag, value: Some(variant.value) };
-                let mark = self.mark();
-                self.input.pass(place);
-                match self.record(record, value, Some(tags), Some(members)) {
-                    Err(Stop::Retag) => self.forget(mark),
-                    Err(Stop::Invalid) if falls_through(union, variant) => self.forget(mark),
-                    done => return done,
-                }
+        if let Some((None, place)) = self.input.next(&mut members, union.tag)
+            && let Some((variant, record)) = self.known(union, place).and_then(with_record)
+        {
+            let tags = Tags { outer, wire: union.tag, value: Some(variant.value) };
+            let mark = self.mark();
+            self.input.pass(place);
+            match self.record(record, value, Some(tags), Some(members)) {
+                Err(Stop::Retag) => self.forget(mark),
+                Err(Stop::Invalid) if falls_through(union, variant) => self.forget(mark),
+                done => return done,
             }
         }
         self.searched(union, value, outer)
