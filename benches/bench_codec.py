@@ -16,6 +16,9 @@ from benches.sides.reading import BUILT, EXPECTED
 
 SIDES = available()
 
+STREAM = 100
+"""Frames in one read of a busy pipe."""
+
 
 @pytest.fixture(params=SIDES, ids=[side.NAME for side in SIDES])
 def side(request: pytest.FixtureRequest) -> Side:
@@ -26,9 +29,18 @@ def side(request: pytest.FixtureRequest) -> Side:
 def test_decode(benchmark: Any, side: Side, kind: str) -> None:
     frame = wire.FRAMES[kind]
     assert side.facts(side.decode(frame)) == EXPECTED[kind]
-    benchmark.group = f"decode {kind}"
-    benchmark.extra_info.update(work=f"decode {kind}", side=side.NAME)
+    benchmark.group = f"decode {kind} alone"
+    benchmark.extra_info.update(work=f"decode {kind} alone", side=side.NAME)
     assert side.facts(benchmark(side.decode, frame)) == EXPECTED[kind]
+
+
+@pytest.mark.parametrize("kind", list(wire.KINDS))
+def test_decode_stream(benchmark: Any, side: Side, kind: str) -> None:
+    stream = wire.FRAMES[kind] * STREAM
+    benchmark.group = f"decode {kind}"
+    benchmark.extra_info.update(work=f"decode {kind}", side=side.NAME, operations=STREAM)
+    updates = benchmark(side.decode_stream, stream)
+    assert [side.facts(update) for update in updates] == [EXPECTED[kind]] * STREAM
 
 
 @pytest.mark.parametrize("kind", list(wire.KINDS))

@@ -83,7 +83,8 @@ def codec(side: Side, numbers: Numbers) -> None:
         )
         for case in json.loads(report.read_text())["benchmarks"]:
             named = case["extra_info"]
-            numbers.add(named["work"], named["side"], case["stats"]["median"] * 1e9)
+            each = case["stats"]["median"] / named.get("operations", 1)
+            numbers.add(named["work"], named["side"], each * 1e9)
 
 
 def imports(side: Side, numbers: Numbers) -> None:

@@ -22,6 +22,10 @@ class Side(Protocol):
         """The bytes of a `session/update` frame to the update in it."""
         ...
 
+    def decode_stream(self, stream: bytes) -> list[Any]:
+        """The same for every frame of what was read in one go."""
+        ...
+
     def facts(self, update: Any) -> Any:
         """The kind of the update, and what a program would read of it."""
         ...

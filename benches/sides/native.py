@@ -25,6 +25,10 @@ def decode(frame: bytes) -> Any:
     return _receive(frame)[0].params().update
 
 
+def decode_stream(stream: bytes) -> list[Any]:
+    return [event.params().update for event in _receive(stream)]
+
+
 def facts(update: Any) -> Any:
     return by_attribute(update, update.session_update)
 

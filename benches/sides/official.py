@@ -21,6 +21,10 @@ def decode(frame: bytes) -> Any:
     return SessionNotification.model_validate(json.loads(frame)["params"]).update
 
 
+def decode_stream(stream: bytes) -> list[Any]:
+    return [decode(line) for line in stream.splitlines()]
+
+
 def facts(update: Any) -> Any:
     return by_attribute(update, update.session_update)
 

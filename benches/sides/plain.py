@@ -17,6 +17,10 @@ def decode(frame: bytes) -> Any:
     return orjson.loads(frame)["params"]["update"]
 
 
+def decode_stream(stream: bytes) -> list[Any]:
+    return [decode(line) for line in stream.splitlines()]
+
+
 def facts(update: Any) -> Any:
     return by_member(update)
 

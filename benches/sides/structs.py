@@ -144,6 +144,10 @@ def decode(frame: bytes) -> Any:
     return _decode(frame).params.update
 
 
+def decode_stream(stream: bytes) -> list[Any]:
+    return [decode(line) for line in stream.splitlines()]
+
+
 def facts(update: Any) -> Any:
     return by_attribute(update, update.__struct_config__.tag)
 
