@@ -354,8 +354,8 @@ fn check(
             value: value.unbind(),
         });
     }
-    // SAFETY: just checked; the class statement of a generated module makes no finalizer.
-    unsafe { crate::ending::install(type_pointer) };
+    // SAFETY: just checked; the class statement of a generated module makes neither.
+    unsafe { crate::lifecycle::install(type_pointer) };
     // The registry keeps the type for ever.
     std::mem::forget(ty.clone());
     Ok(class)

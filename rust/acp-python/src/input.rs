@@ -195,6 +195,10 @@ impl<'py> Input for PyInput<'py> {
 
     fn item(&mut self, items: &mut Self::Items) -> Option<Handle> {
         let items = items.as_mut()?;
+        // The end is told by the length: an exception for it would have to be made and dropped.
+        if items.next >= items.list.len() {
+            return None;
+        }
         let item = items.list.get_item(items.next).ok()?;
         items.next += 1;
         Some(self.keep(item))

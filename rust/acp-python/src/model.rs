@@ -117,6 +117,23 @@ fn fill(object: &Bound<'_, PyAny>, class: &Class, members: Bound<'_, PyAny>) -> 
     })
 }
 
+/// Fills an object with members given by keyword.
+pub fn construct<'py>(
+    object: &Bound<'py, PyAny>,
+    positional: &Bound<'py, PyAny>,
+    members: Option<Bound<'py, PyAny>>,
+) -> PyResult<()> {
+    let class = class_of(object)?;
+    if positional.len()? > 0 {
+        return Err(PyTypeError::new_err(format!(
+            "{} takes its members by keyword",
+            class.record.name
+        )));
+    }
+    state(object).put_extra(None);
+    fill(object, class, members.unwrap_or_else(|| PyDict::new(object.py()).into_any()))
+}
+
 impl Class {
     /// Whether members that no field has are part of what `object` means.
     pub fn keeps_extra(&self, object: &Bound<'_, PyAny>) -> bool {
@@ -169,18 +186,16 @@ pub fn attributes<'py>(
 
 #[pymethods]
 impl Model {
+    // Instances begin in `crate::lifecycle`; this makes the class one that can be instantiated.
     #[new]
-    #[pyo3(signature = (*_args, **_members))]
-    fn new(_args: &Bound<'_, PyTuple>, _members: Option<&Bound<'_, PyDict>>) -> Self {
+    fn new() -> Self {
         Self { set: AtomicU64::new(0), extra: ExtraSlot(UnsafeCell::new(None)) }
     }
 
     #[pyo3(signature = (**members))]
     fn __init__(slf: &Bound<'_, Self>, members: Option<Bound<'_, PyDict>>) -> PyResult<()> {
-        let object = slf.as_any();
-        let class = class_of(object)?;
-        slf.get().put_extra(None);
-        fill(object, class, members.unwrap_or_else(|| PyDict::new(slf.py())).into_any())
+        let none = PyTuple::empty(slf.py());
+        construct(slf.as_any(), none.as_any(), members.map(Bound::into_any))
     }
 
     fn __setattr__(

@@ -1,16 +1,20 @@
-//! The end of schema objects: what happens when the last reference to one goes.
+//! How schema objects begin and end.
 //!
-//! Owns the deallocation of registered classes. CPython's own, for classes made by a `class` statement, looks up much
-//! that is known here: which slots there are, and that nothing finalizes. It stays in charge of what users' subclasses
-//! add.
+//! Owns the type slots of construction and deallocation that are set past the usual ways. The usual ways copy the
+//! keywords twice on the way in; on the way out they look up much that is known here: which slots there are, and that
+//! nothing finalizes. Users' subclasses are CPython's own, and come here for the part that a registered class has in them.
 
 use std::cell::UnsafeCell;
+use std::ffi::c_int;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use pyo3::ffi;
 use pyo3::prelude::*;
+use pyo3::types::PyType;
 
 use crate::classes;
+use crate::error::InternalError;
 use crate::model;
 
 /// Objects that end within the end of another; those nested deeper are put off, or long chains would use up the stack.
@@ -27,13 +31,60 @@ unsafe impl Sync for PutOff {}
 
 static PUT_OFF: PutOff = PutOff(UnsafeCell::new(Vec::new()));
 
-/// Has objects of `ty` end here.
+/// Has objects of `Model` and of all classes derived from it later begin without a look at the arguments, which are
+/// for the constructor.
+pub fn install_new(model: &Bound<'_, PyType>) {
+    // SAFETY: a live type object that no class is derived from yet; the interpreter lock is held. All-zero memory, which
+    // is what generic allocation gives, is a valid `Model`.
+    unsafe { (*model.as_type_ptr()).tp_new = Some(begin) };
+}
+
+/// Has objects of `ty` constructed and ended here.
 ///
 /// # Safety
-/// `ty` is a registered class: made by a `class` statement, with `Model` as its root, with no finalizer.
+/// `ty` is a registered class: made by a `class` statement, with `Model` as its root, with neither a constructor nor a
+/// finalizer of its own.
 pub unsafe fn install(ty: *mut ffi::PyTypeObject) {
     // SAFETY: a live type object, which nobody else changes meanwhile: the interpreter lock is held.
-    unsafe { (*ty).tp_dealloc = Some(end) };
+    unsafe {
+        (*ty).tp_init = Some(construct);
+        (*ty).tp_dealloc = Some(end);
+    }
+}
+
+unsafe extern "C" fn begin(
+    ty: *mut ffi::PyTypeObject,
+    _arguments: *mut ffi::PyObject,
+    _keywords: *mut ffi::PyObject,
+) -> *mut ffi::PyObject {
+    // SAFETY: CPython calls this with a class that is ready to be instantiated.
+    unsafe { ffi::PyType_GenericAlloc(ty, 0) }
+}
+
+unsafe extern "C" fn construct(
+    object: *mut ffi::PyObject,
+    arguments: *mut ffi::PyObject,
+    keywords: *mut ffi::PyObject,
+) -> c_int {
+    // SAFETY: CPython calls this under the interpreter lock with an object, a tuple, and a dict or null.
+    let (object, arguments, keywords) = unsafe {
+        let py = Python::assume_attached();
+        (
+            Bound::from_borrowed_ptr(py, object),
+            Bound::from_borrowed_ptr(py, arguments),
+            Bound::from_borrowed_ptr_or_opt(py, keywords),
+        )
+    };
+    // A panic must not cross into CPython.
+    let done = catch_unwind(AssertUnwindSafe(|| model::construct(&object, &arguments, keywords)));
+    let failed = done.unwrap_or_else(|_| Err(InternalError::new_err("construction failed")));
+    match failed {
+        Ok(()) => 0,
+        Err(error) => {
+            error.restore(object.py());
+            -1
+        }
+    }
 }
 
 /// Ends an object of a registered class, or the part of an object that such a class has in one of a user's subclass.
