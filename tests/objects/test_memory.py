@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import gc
 import pickle
-import subprocess
 import sys
 import weakref
 from collections.abc import Callable, Iterator
@@ -82,6 +81,10 @@ ACTS: dict[str, Callable[[], Any]] = {
         session_id="s", command="c", args=iter(["a"]), env=({"name": "n", "value": x} for x in "ab")
     ),
     "construct again": lambda: v2.OtherContentBlock(type="a", x=[1]).__init__(type="b", y=[2]),
+    "construct a catch-all": lambda: v2.OtherContentBlock(type="a", x=[1]),
+    "construct from what is too large": lambda: v1.Annotations(priority=10**400),
+    "construct with a name that is no text": lambda: v1.Annotations(**{"\ud800": 1}),
+    "construct with malformed members": lambda: v1.Annotations(audience=[5, ""], priority=""),
     "construct a subclass": lambda: Marked(text="t"),
     "construct without validation": lambda: v2.OtherContentBlock.model_construct(type="a", x=[1]),
     "validate": lambda: v1.NewSessionResponse.model_validate({"session_id": "s", "modes": None}),
@@ -324,38 +327,6 @@ def test_a_long_chain_of_objects_is_freed_without_recursion() -> None:
         gc.collect()
 
 
-def test_the_deepest_values_need_less_than_a_mebibyte_of_stack() -> None:
-    """Threads with small stacks: what is allowed by the limit on nesting has to fit."""
-    code = """
-import threading
-import acp.v1.schema as v1
-from acp._core import decode, encode
-
-def run():
-    value = decode(1, "ExtRequest", '{"a":[' * 511 + "1" + "]}" * 511)
-    assert encode(decode(1, "ExtRequest", encode(value))) == encode(value)
-    block = v1.TextContentBlock(text="t", field_meta=value)
-    text = encode(block)
-    again = decode(1, "ContentBlock", text)
-    assert encode(again) == text
-    again.model_dump()
-    again.model_dump(mode="json")
-    again.model_dump_json()
-    v1.TextContentBlock.model_validate(block.model_dump())
-    v1.TextContentBlock.model_validate_json(text)
-    print("done")
-
-threading.stack_size(1 << 20)
-thread = threading.Thread(target=run)
-thread.start()
-thread.join()
-"""
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=50, check=False
-    )
-    assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
-
-
 def test_kept_errors_do_not_keep_what_they_are_about() -> None:
     class Value:
         pass
@@ -369,32 +340,3 @@ def test_kept_errors_do_not_keep_what_they_are_about() -> None:
     gc.collect()
     assert reference() is None
     assert kept.error_count() == 1
-
-
-def test_large_texts_leave_no_memory_behind() -> None:
-    code = """
-import resource
-import acp.v1.schema
-from acp._core import ValidationError, decode, encode
-
-def act():
-    text = '{"type":"text","text":"' + "x\\\\n" * 300_000 + '"%s}'
-    encode(decode(1, "ContentBlock", text % ""))
-    for bad in ('', ',"text":5', ',"type":"smell"', ',"_meta":{"a":[{},}'):
-        try:
-            decode(1, "ContentBlock", text % bad)
-        except ValidationError:
-            pass
-
-for _ in range(10):
-    act()
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-for _ in range(60):
-    act()
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
-"""
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=50, check=True
-    )
-    # In KiB, on macOS in bytes; one round that is kept would be a MiB or more, sixty of them.
-    assert int(done.stdout) < 20_000 * (1024 if sys.platform == "darwin" else 1)

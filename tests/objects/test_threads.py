@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import gc
 import json
 import pickle
 import sys
@@ -117,3 +118,24 @@ def test_the_fields_of_a_class_can_be_asked_for_by_all_at_once() -> None:
         assert list(Fresh.model_fields) == list(v1.ToolCallStart.model_fields)
 
     run_in_threads(act)
+
+
+def test_long_chains_that_end_in_several_threads_end_to_the_last_object() -> None:
+    ended: list[int] = []
+
+    class Value:
+        def __del__(self) -> None:
+            # Runs amid the end of a chain, and lets the other threads run, too.
+            threading.Event().wait(0)
+            ended.append(1)
+
+    def act(_: int) -> None:
+        for _ in range(5):
+            chain: Any = None
+            for _ in range(400):
+                chain = v1.ToolCallUpdate(tool_call_id="c", raw_input=chain, raw_output=Value())
+            del chain
+
+    run_in_threads(act)
+    gc.collect()
+    assert len(ended) == THREADS * 5 * 400

@@ -6,7 +6,7 @@
 
 use std::cell::UnsafeCell;
 use std::ffi::c_int;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::catch_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use pyo3::ffi;
@@ -66,22 +66,27 @@ unsafe extern "C" fn construct(
     arguments: *mut ffi::PyObject,
     keywords: *mut ffi::PyObject,
 ) -> c_int {
-    // SAFETY: CPython calls this under the interpreter lock with an object, a tuple, and a dict or null.
-    let (object, arguments, keywords) = unsafe {
-        let py = Python::assume_attached();
-        (
-            Bound::from_borrowed_ptr(py, object),
-            Bound::from_borrowed_ptr(py, arguments),
-            Bound::from_borrowed_ptr_or_opt(py, keywords),
-        )
-    };
-    // A panic must not cross into CPython.
-    let done = catch_unwind(AssertUnwindSafe(|| model::construct(&object, &arguments, keywords)));
-    let failed = done.unwrap_or_else(|_| Err(InternalError::new_err("construction failed")));
-    match failed {
-        Ok(()) => 0,
-        Err(error) => {
-            error.restore(object.py());
+    // A panic must not cross into CPython. Being attached counts: without it, references that are let go of on the way
+    // would only be put on a list.
+    let done = catch_unwind(|| {
+        Python::attach(|py| {
+            // SAFETY: CPython calls this under the interpreter lock with an object, a tuple, and a dict or null.
+            let (object, arguments, keywords) = unsafe {
+                (
+                    Bound::from_borrowed_ptr(py, object),
+                    Bound::from_borrowed_ptr(py, arguments),
+                    Bound::from_borrowed_ptr_or_opt(py, keywords),
+                )
+            };
+            let constructed = model::construct(&object, &arguments, keywords);
+            constructed.map_err(|error| error.restore(py)).is_ok()
+        })
+    });
+    match done {
+        Ok(true) => 0,
+        Ok(false) => -1,
+        Err(_) => {
+            Python::attach(|py| InternalError::new_err("construction failed").restore(py));
             -1
         }
     }

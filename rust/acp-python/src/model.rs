@@ -66,8 +66,12 @@ impl Model {
 
     /// Replaces the members that no field has.
     pub fn put_extra(&self, extra: Option<Py<PyDict>>) {
-        // SAFETY: see `ExtraSlot`; the old dict is let go of after the exchange.
-        drop(unsafe { std::mem::replace(&mut *self.extra.0.get(), extra) });
+        // SAFETY: see `ExtraSlot`; the old dict is let go of after the exchange. Not by a drop, which the binding would put
+        // off: objects end where it does not know that the lock is held.
+        unsafe {
+            let old = std::mem::replace(&mut *self.extra.0.get(), extra);
+            ffi::Py_XDECREF(old.map_or(std::ptr::null_mut(), Py::into_ptr));
+        }
     }
 }
 
