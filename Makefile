@@ -11,6 +11,7 @@
 #   bench     speed and memory beside others, with the floors that have to hold
 #   docs      reference tables and links
 #   pythons   the tests on every Python found on this machine
+#   fuzz      a search for inputs that break the core; needs a nightly Rust and cargo-fuzz, takes long
 
 PYTHON ?= python3
 # Where outside data lies that is not this project's to distribute (JSONTestSuite and others).
@@ -35,7 +36,7 @@ export PYO3_PYTHON := $(CURDIR)/$(PY)
 export ACP_SHARED
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help setup demo test lint gen interop compat bench docs pythons clean
+.PHONY: help setup demo test lint gen interop compat bench docs pythons fuzz clean
 .DEFAULT_GOAL := help
 
 help:
@@ -75,6 +76,9 @@ lint: setup
 
 gen: $(TOOLS_READY)
 	$(PY) -m codegen
+
+fuzz:
+	rust/fuzz/run.sh 1000000
 
 interop:
 	@echo "interop: no peer of another SDK is wired in yet; nothing to run"
