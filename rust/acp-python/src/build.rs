@@ -9,10 +9,14 @@ use pyo3::types::{PyBool, PyDict, PyList, PyString};
 
 use crate::cache;
 use crate::classes::{self, Class};
+use crate::lifecycle;
 use crate::model;
 
 /// An input whose strings and open values can become Python objects.
 pub trait ToPython<'py>: Input {
+    /// Whether strings and numbers are made here, and so of exactly the types that hold no other object.
+    const FRESH: bool;
+
     /// The string at `value`, which is taken.
     fn string(&mut self, py: Python<'py>, value: Self::Value) -> PyResult<Bound<'py, PyAny>>;
     /// The value at `value` as it is, which is taken.
@@ -195,6 +199,10 @@ impl<'py, I: ToPython<'py>> Build<I> for PyBuild<'py> {
             open &= open - 1;
         }
         model::state(&object.object).mark(set);
+        // Defaults that are containers belong to fields that can hold one, and are there when the field is not set.
+        if I::FRESH && object.class.containers & (set | object.class.made) == 0 {
+            lifecycle::untrack(&object.object);
+        }
         Ok(object.object)
     }
 

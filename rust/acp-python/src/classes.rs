@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 
 use acp_core::schema::Place;
 use acp_core::schema::generated::{V1, V2};
-use acp_core::schema::table::{Default, Flags, Record, Schema};
+use acp_core::schema::table::{Default, Extra, Flags, Record, Schema, Type};
 use pyo3::exceptions::{PyImportError, PyTypeError};
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -30,6 +30,10 @@ pub struct Class {
     defaults: Box<[*mut ffi::PyObject]>,
     /// Attribute names, interned.
     names: Box<[Py<PyString>]>,
+    /// Fields whose values can hold other objects, one bit each.
+    pub containers: u64,
+    /// Fields whose default is an object of its own, one bit each.
+    pub made: u64,
     /// Constant discriminators, that of the outer union first.
     pub tags: Vec<Tag>,
     /// Where the record stands among the unions.
@@ -240,7 +244,6 @@ impl Class {
     }
 
     fn fresh_default<'py>(&self, py: Python<'py>, field: usize) -> PyResult<Bound<'py, PyAny>> {
-        use acp_core::schema::table::Type;
         match (self.record.fields[field].default, self.record.fields[field].ty) {
             (Default::EmptyList, _) => Ok(pyo3::types::PyList::empty(py).into_any()),
             (Default::EmptyRecord, Type::Record(record)) => {
@@ -285,6 +288,28 @@ pub fn register(py: Python<'_>, version: u16, classes: &[Bound<'_, PyType>]) -> 
     })
 }
 
+fn containers(record: &Record) -> u64 {
+    if !matches!(record.extra, Extra::Drop) {
+        return u64::MAX;
+    }
+    let fields = record.fields.iter().enumerate();
+    fields.filter(|(_, field)| !is_atom(&field.ty)).fold(0, |bits, (at, _)| bits | 1 << at)
+}
+
+fn is_atom(ty: &Type) -> bool {
+    match ty {
+        Type::Null
+        | Type::Bool
+        | Type::Str
+        | Type::Text { .. }
+        | Type::Int(_)
+        | Type::Float
+        | Type::Enum(_) => true,
+        Type::Shape(shape) => shape.members.iter().all(is_atom),
+        _ => false,
+    }
+}
+
 fn check(
     py: Python<'_>,
     version: u16,
@@ -312,6 +337,8 @@ fn check(
         offsets: vec![0; record.fields.len()].into_boxed_slice(),
         defaults: vec![std::ptr::null_mut(); record.fields.len()].into_boxed_slice(),
         names: Box::default(),
+        containers: containers(record),
+        made: 0,
         tags: Vec::new(),
         place: schema(version)?.place(record),
     };
@@ -327,6 +354,7 @@ fn check(
             slot.ok_or_else(|| wrong("a field is no object slot of its name"))?;
         class.offsets[index] = offset;
         class.defaults[index] = shared_default(py, version, field)?;
+        class.made |= u64::from(class.defaults[index].is_null()) << index;
         names.push(PyString::intern(py, field.name).unbind());
         for alias in std::iter::once(field.wire).chain(field.alias) {
             // Attribute access by wire name costs nothing when it is the same slot.

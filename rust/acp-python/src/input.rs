@@ -280,6 +280,8 @@ impl<'py> Input for PyInput<'py> {
 }
 
 impl<'py> ToPython<'py> for PyInput<'py> {
+    const FRESH: bool = false;
+
     fn string(&mut self, _py: Python<'py>, value: Handle) -> PyResult<Bound<'py, PyAny>> {
         Ok(text::exact(self.get(value).cast()?)?.into_any())
     }

@@ -92,6 +92,24 @@ unsafe extern "C" fn construct(
     }
 }
 
+/// Takes an object that holds no other off the collector's list: it can be part of no cycle, and each that is not
+/// looked at makes every collection cheaper.
+#[inline]
+pub fn untrack(object: &Bound<'_, PyAny>) {
+    // SAFETY: an object of a registered class, all of which the collector knows.
+    unsafe { ffi::PyObject_GC_UnTrack(object.as_ptr().cast()) };
+}
+
+/// Puts an object back on the list, which from now on may hold others.
+pub fn track(object: &Bound<'_, PyAny>) {
+    // SAFETY: as above; an object that is on the list is left alone.
+    unsafe {
+        if ffi::PyObject_GC_IsTracked(object.as_ptr()) == 0 {
+            ffi::PyObject_GC_Track(object.as_ptr().cast());
+        }
+    }
+}
+
 /// Ends an object of a registered class, or the part of an object that such a class has in one of a user's subclass.
 unsafe extern "C" fn end(object: *mut ffi::PyObject) {
     // SAFETY: an object that ends; the collector must not come upon one without references.

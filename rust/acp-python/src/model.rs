@@ -22,6 +22,7 @@ use crate::dump::{self, Dump};
 use crate::error;
 use crate::functions;
 use crate::input::PyInput;
+use crate::lifecycle;
 
 /// Base of every schema object.
 // All-zero memory is a valid value: `Class::allocate` relies on it.
@@ -212,6 +213,7 @@ impl Model {
         let status =
             unsafe { ffi::PyObject_GenericSetAttr(slf.as_ptr(), name.as_ptr(), value.as_ptr()) };
         if status == 0 {
+            lifecycle::track(slf.as_any());
             if let Some(field) = class.field_of(name.to_str()?) {
                 slf.get().mark(slf.get().set() | 1 << field);
             }

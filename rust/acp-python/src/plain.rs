@@ -10,6 +10,8 @@ use crate::build::ToPython;
 use crate::{cache, text};
 
 impl<'py> ToPython<'py> for Json<'_> {
+    const FRESH: bool = true;
+
     #[inline]
     fn string(&mut self, py: Python<'py>, value: usize) -> PyResult<Bound<'py, PyAny>> {
         string(py, self.at(value))

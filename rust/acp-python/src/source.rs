@@ -8,6 +8,7 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 
+use crate::classes::Class;
 use crate::model;
 use crate::unset::UnsetType;
 use crate::{classes, foreign, text};
@@ -28,8 +29,17 @@ fn string<'n>(value: &'n Bound<'_, PyString>) -> Node<'n> {
     value.to_str().map_or(Node::Unwritable, Node::Str)
 }
 
+fn integer<'n>(value: &Bound<'_, PyAny>) -> Node<'n> {
+    match (value.extract::<i64>(), value.extract::<u64>()) {
+        (Ok(value), _) => Node::Signed(value),
+        (_, Ok(value)) => Node::Unsigned(value),
+        _ => Node::Unwritable,
+    }
+}
+
 impl<'py> Source for PySource<'py> {
     type Value = Object<'py>;
+    type Shape = Option<&'static Class>;
     type Error = PyErr;
 
     #[inline]
@@ -40,18 +50,24 @@ impl<'py> Source for PySource<'py> {
         if value.is_none() {
             return Node::Null;
         }
-        if let Some(class) = classes::of(value) {
-            return Node::Record(class.record);
+        // Objects of the schema are the rest, and what only derives from one of these types.
+        if value.is_exact_instance_of::<PyList>() {
+            return Node::List;
+        }
+        if value.is_exact_instance_of::<PyDict>() {
+            return Node::Map;
+        }
+        if value.is_exact_instance_of::<PyInt>() {
+            return integer(value);
         }
         if let Ok(value) = value.cast::<PyBool>() {
             return Node::Bool(value.is_true());
         }
+        if let Some(class) = classes::of(value) {
+            return Node::Record(class.record);
+        }
         if value.is_instance_of::<PyInt>() {
-            return match (value.extract::<i64>(), value.extract::<u64>()) {
-                (Ok(value), _) => Node::Signed(value),
-                (_, Ok(value)) => Node::Unsigned(value),
-                _ => Node::Unwritable,
-            };
+            return integer(value);
         }
         if let Ok(value) = value.cast::<PyFloat>() {
             return Node::Float(value.value());
@@ -118,8 +134,13 @@ impl<'py> Source for PySource<'py> {
     }
 
     #[inline]
-    fn field(&self, object: &Object<'py>, field: usize) -> Option<Object<'py>> {
-        classes::of(object)?.get(object, field)
+    fn shape(&self, object: &Object<'py>) -> Self::Shape {
+        classes::of(object)
+    }
+
+    #[inline]
+    fn field(&self, shape: Self::Shape, object: &Object<'py>, field: usize) -> Option<Object<'py>> {
+        shape?.get(object, field)
     }
 
     fn write(&self, value: &Object<'py>, writer: &mut Writer<'_>) -> Result<bool, Failure<PyErr>> {

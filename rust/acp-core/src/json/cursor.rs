@@ -101,7 +101,7 @@ impl<'a> Cursor<'a> {
     pub fn text(&mut self) -> Text<'a> {
         let bytes = self.text.as_bytes();
         let start = self.at + 1;
-        let plain = string::plain_end(bytes, start);
+        let plain = string::literal_end(bytes, start);
         if bytes.get(plain) == Some(&b'"') {
             self.at = plain + 1;
             return Text::Utf8(Cow::Borrowed(self.text.get(start..plain).unwrap_or_default()));
@@ -223,7 +223,7 @@ impl<'a> Cursor<'a> {
     fn pass_string(&mut self) -> bool {
         let bytes = self.text.as_bytes();
         let mut escaped = false;
-        let mut at = string::plain_end(bytes, self.at + 1);
+        let mut at = string::literal_end(bytes, self.at + 1);
         while let Some(byte) = bytes.get(at) {
             if *byte == b'"' {
                 break;
@@ -231,7 +231,7 @@ impl<'a> Cursor<'a> {
             // A backslash takes the next byte with it; a control character cannot be here, and is passed.
             let step = if *byte == b'\\' { 2 } else { 1 };
             escaped |= *byte == b'\\';
-            at = string::plain_end(bytes, at + step);
+            at = string::literal_end(bytes, at + step);
         }
         self.at = (at + 1).min(bytes.len());
         escaped

@@ -266,7 +266,7 @@ fn string_end(bytes: &[u8], at: usize) -> Result<(usize, bool), SyntaxError> {
     if bytes.get(at) != Some(&b'"') {
         return Err(unexpected(bytes, at));
     }
-    let end = string::plain_end(bytes, at + 1);
+    let end = string::literal_end(bytes, at + 1);
     // Nearly all literals have no escapes; what is left of the others need not be fast to call.
     if bytes.get(end) == Some(&b'"') { Ok((end + 1, false)) } else { escaped_end(bytes, end) }
 }
@@ -283,7 +283,7 @@ fn escaped_end(bytes: &[u8], mut at: usize) -> Result<(usize, bool), SyntaxError
                     Some(b'u') if bytes.get(at + 2..).and_then(string::hex4).is_some() => 6,
                     _ => return Err(SyntaxError { kind: SyntaxKind::String, offset: at }),
                 };
-                at = string::plain_end(bytes, at + step);
+                at = string::literal_end(bytes, at + step);
             }
             None => return Err(SyntaxError { kind: SyntaxKind::End, offset: at }),
             Some(_) => return Err(SyntaxError { kind: SyntaxKind::String, offset: at }),

@@ -101,6 +101,12 @@ pub(super) fn plain_end(bytes: &[u8], mut at: usize) -> usize {
     at
 }
 
+/// The same for readers, which call it from many places: one copy of the code stays in the caches, many do not.
+#[inline(never)]
+pub(super) fn literal_end(bytes: &[u8], at: usize) -> usize {
+    plain_end(bytes, at)
+}
+
 #[inline]
 fn is_stop(byte: u8) -> bool {
     matches!(byte, b'"' | b'\\' | 0..=0x1F)

@@ -43,6 +43,8 @@ pub enum Node<'n> {
 pub trait Source {
     /// A value, or a handle that keeps it alive.
     type Value;
+    /// What the source knows about an object, found once for all of its fields.
+    type Shape: Copy;
     /// What can go wrong in reading values.
     type Error;
 
@@ -71,8 +73,10 @@ pub trait Source {
         F: FnMut(Node<'_>, &Self::Value) -> Written<Self>;
     /// The fields of an object that were set, one bit each.
     fn set(&self, object: &Self::Value) -> u64;
+    /// What is known about an object, for [`Source::field`].
+    fn shape(&self, object: &Self::Value) -> Self::Shape;
     /// The value of a field; None when it has none at all.
-    fn field(&self, object: &Self::Value, field: usize) -> Option<Self::Value>;
+    fn field(&self, shape: Self::Shape, object: &Self::Value, field: usize) -> Option<Self::Value>;
     /// Writes a string or a number that [`Source::node`] has no way to lend, and so calls unwritable; false for others.
     ///
     /// # Errors
@@ -281,8 +285,9 @@ impl<'s, 'o, S: Source> Encoder<'s, 'o, S> {
             }
         }
         let set = self.source.set(value);
+        let shape = self.source.shape(value);
         for (index, field) in record.fields.iter().enumerate() {
-            self.field(field, index, value, set >> index & 1 == 1, &mut later)
+            self.field(field, (shape, index), value, set >> index & 1 == 1, &mut later)
                 .map_err(|failure| located(failure, Loc::Member(field.wire)))?;
         }
         if self.keeps_extra(record, value) {
@@ -328,7 +333,7 @@ impl<'s, 'o, S: Source> Encoder<'s, 'o, S> {
     fn field(
         &mut self,
         field: &'static Field,
-        index: usize,
+        (shape, index): (S::Shape, usize),
         object: &S::Value,
         set: bool,
         later: &mut bool,
@@ -337,7 +342,7 @@ impl<'s, 'o, S: Source> Encoder<'s, 'o, S> {
         if !set && !required && !field.flags.has(Flags::ALWAYS) && !is_container(field.default) {
             return Ok(());
         }
-        let Some(value) = self.source.field(object, index) else {
+        let Some(value) = self.source.field(shape, object, index) else {
             return self.absent(field, later);
         };
         let node = self.source.node(&value);
@@ -431,7 +436,7 @@ impl<'s, 'o, S: Source> Encoder<'s, 'o, S> {
             Extra::Drop => false,
             Extra::Keep => true,
             Extra::KeepUnless { field, known } => {
-                let value = self.source.field(object, field);
+                let value = self.source.field(self.source.shape(object), object, field);
                 value.is_some_and(|value| matches!(self.source.node(&value), Node::Str(text) if !known.contains(&text)))
             }
         }

@@ -288,6 +288,7 @@ struct Reader<'v>(std::marker::PhantomData<&'v Value>);
 
 impl<'v> Source for Reader<'v> {
     type Value = &'v Value;
+    type Shape = ();
     type Error = std::convert::Infallible;
 
     fn node<'n>(&self, value: &'n &'v Value) -> Node<'n> {
@@ -338,7 +339,9 @@ impl<'v> Source for Reader<'v> {
             .fold(0, |bits, (at, value)| bits | (u64::from(value.is_some()) << at))
     }
 
-    fn field(&self, object: &&'v Value, field: usize) -> Option<&'v Value> {
+    fn shape(&self, _object: &&'v Value) {}
+
+    fn field(&self, (): (), object: &&'v Value, field: usize) -> Option<&'v Value> {
         let Value::Object(object) = object else { return None };
         object.fields.get(field)?.as_ref()
     }
