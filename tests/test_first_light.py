@@ -254,6 +254,20 @@ def test_the_command_prints_its_version_and_its_help() -> None:
     assert b"demo" in nothing.stdout
 
 
+def test_the_demo_ends_quietly_when_nobody_reads_on() -> None:
+    with subprocess.Popen(
+        [sys.executable, "-m", "acp", "demo", "--json"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as demo:
+        assert demo.stdout is not None
+        assert demo.stderr is not None
+        assert json.loads(demo.stdout.readline())["event"] == "started"
+        demo.stdout.close()
+        assert demo.stderr.read() == b""
+        assert demo.wait(50) == 141
+
+
 def test_the_examples_talk_to_each_other() -> None:
     agent, client = EXAMPLES / "echo_agent.py", EXAMPLES / "client.py"
     run = subprocess.run(

@@ -6,6 +6,7 @@ Owns the parser and the choice of a subcommand. What a subcommand does is in its
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 __all__ = ("main",)
+
+_NOBODY_READS = 141
+"""What a shell reports for a program that a closed pipe has ended: 128 and SIGPIPE."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -30,6 +34,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     demo.add_argument("--json", action="store_true", help="one JSON object per line")
     options = parser.parse_args(arguments)
+    try:
+        return _run(parser, options)
+    except BrokenPipeError:
+        # Whoever read has had enough. What is still buffered has nowhere to go, also at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _NOBODY_READS
+
+
+def _run(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
     if options.version:
         import acp
 
