@@ -35,6 +35,14 @@ pub struct PyInput<'py> {
 #[derive(Clone, Copy)]
 pub struct Handle(usize);
 
+/// The name of a member.
+#[derive(Clone, Copy)]
+pub struct Name {
+    key: Handle,
+    /// The text of a string that has a UTF-8 form; empty for any other key, which no member is called by.
+    text: *const str,
+}
+
 /// A walk over a dict.
 pub struct Members<'py> {
     dict: Bound<'py, PyDict>,
@@ -66,8 +74,10 @@ impl<'py> PyInput<'py> {
         &self.kept[value.0]
     }
 
-    fn key_text(&self, key: Handle) -> Option<&str> {
-        self.get(key).cast::<PyString>().ok()?.to_str().ok()
+    fn name_text(&self, name: Name) -> &str {
+        debug_assert!(name.key.0 < self.kept.len(), "a name of another input");
+        // SAFETY: the string is among those that are kept, and its UTF-8 form belongs to it and never changes.
+        unsafe { &*name.text }
     }
 
     /// A container in the form that it is read in, which from then on stands in its place.
@@ -121,7 +131,7 @@ fn other_kind(value: &Bound<'_, PyAny>) -> Kind {
 
 impl<'py> Input for PyInput<'py> {
     type Value = Handle;
-    type Key = Handle;
+    type Key = Name;
     type Members = Option<Members<'py>>;
     type Items = Option<Items<'py>>;
 
@@ -160,7 +170,7 @@ impl<'py> Input for PyInput<'py> {
         &mut self,
         members: &mut Self::Members,
         expect: &str,
-    ) -> Option<(Option<Handle>, Handle)> {
+    ) -> Option<(Option<Name>, Handle)> {
         let members = members.as_mut()?;
         let (key, value) = loop {
             let (mut key, mut value) = (std::ptr::null_mut(), std::ptr::null_mut());
@@ -179,11 +189,13 @@ impl<'py> Input for PyInput<'py> {
                 break (key, value);
             }
         };
-        let expected =
-            key.cast::<PyString>().is_ok_and(|key| key.to_str().is_ok_and(|key| key == expect));
+        let text =
+            key.cast::<PyString>().ok().and_then(|key| key.to_str().ok()).unwrap_or_default();
+        let expected = text == expect;
+        let text = std::ptr::from_ref(text);
         let value = self.keep(value);
-        let key = (!expected).then(|| self.keep(key));
-        Some((key, value))
+        let name = (!expected).then(|| Name { key: self.keep(key), text });
+        Some((name, value))
     }
 
     fn items(&mut self, list: Handle) -> Self::Items {
@@ -211,14 +223,14 @@ impl<'py> Input for PyInput<'py> {
         (!found.is_exact_instance_of::<UnsetType>()).then(|| self.keep(found))
     }
 
-    fn names(&self, key: Handle, field: &Field) -> bool {
-        self.key_text(key).is_some_and(|key| {
-            key == field.name || key == field.wire || field.alias.is_some_and(|alias| key == alias)
-        })
+    fn names(&self, name: Name, field: &Field) -> bool {
+        let name = self.name_text(name);
+        name == field.name || name == field.wire || field.alias.is_some_and(|alias| name == alias)
     }
 
-    fn is(&self, key: Handle, wire: &str) -> bool {
-        self.key_text(key).is_some_and(|key| key == wire || is_attribute(key, wire))
+    fn is(&self, name: Name, wire: &str) -> bool {
+        let name = self.name_text(name);
+        name == wire || is_attribute(name, wire)
     }
 
     fn text(&mut self, string: Handle) -> Cow<'_, str> {
@@ -297,10 +309,10 @@ impl<'py> ToPython<'py> for PyInput<'py> {
         }
     }
 
-    fn key(&mut self, _py: Python<'py>, key: Handle) -> PyResult<Bound<'py, PyString>> {
-        match self.get(key).cast::<PyString>() {
+    fn key(&mut self, _py: Python<'py>, name: Name) -> PyResult<Bound<'py, PyString>> {
+        match self.get(name.key).cast::<PyString>() {
             Ok(key) => text::exact(key),
-            Err(_) => self.get(key).str(),
+            Err(_) => self.get(name.key).str(),
         }
     }
 
