@@ -6,8 +6,8 @@
 #   test      Rust and Python tests
 #   lint      formatting, lints, types, generated files
 #   gen       write the generated files anew from schema/
-#   interop   against peers written with other SDKs
-#   compat    JSON conformance and drop-in checks; reads outside data, see ACP_SHARED
+#   interop   against peers built on the TypeScript SDK; needs Node
+#   compat    JSON conformance, and against peers built on the Rust SDK; reads outside data, see ACP_SHARED
 #   bench     speed and memory beside others, with the floors that have to hold
 #   docs      reference tables and links
 #   pythons   the tests on every Python found on this machine
@@ -80,11 +80,12 @@ gen: $(TOOLS_READY)
 fuzz:
 	rust/fuzz/run.sh 1000000
 
-interop:
-	@echo "interop: no peer of another SDK is wired in yet; nothing to run"
+interop: setup
+	$(PY) -m tools.interop
 
 compat: setup
 	$(PY) -m tools.jsontestsuite
+	$(PY) -m tools.rust_peer
 
 bench: setup $(PEER_READY)
 	$(PY) -m benches --peer $(PEER_VENV)/bin/python
@@ -97,4 +98,4 @@ pythons: $(TOOLS_READY)
 	$(PY) -m tools.pythons
 
 clean:
-	rm -rf $(VENV) $(PEER_VENV) .venv-3.* target
+	rm -rf $(VENV) $(PEER_VENV) .venv-3.* target tests/interop/peers/node_modules

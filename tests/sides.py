@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
+
+import anyio
+import anyio.lowlevel
 
 import acp
 
@@ -22,7 +24,7 @@ class Recorder(acp.Client):
     def __init__(self) -> None:
         self.texts: list[str] = []
         self.started: list[str] = []
-        self.go = asyncio.Event()
+        self.go = anyio.Event()
 
     async def session_update(self, session_id: str, update: Any, **kwargs: Any) -> None:
         self.started.append(update.content.text)
@@ -34,14 +36,14 @@ class Prompted(acp.Agent):
     """Runs `turn` for each prompt."""
 
     def __init__(self) -> None:
-        self.started = asyncio.Event()
+        self.started = anyio.Event()
         self.ended: list[str] = []
 
     async def prompt(self, session_id: str, prompt: Any, **kwargs: Any) -> acp.PromptResponse:
         self.started.set()
         try:
             await self.turn()
-        except asyncio.CancelledError:
+        except anyio.get_cancelled_exc_class():
             self.ended.append("cancelled")
             raise
         finally:
@@ -49,10 +51,10 @@ class Prompted(acp.Agent):
         return acp.PromptResponse(stop_reason="end_turn")
 
     async def turn(self) -> None:
-        await asyncio.Event().wait()
+        await anyio.Event().wait()
 
 
 async def turns(count: int = 20) -> None:
     """Lets everything that is ready run."""
     for _ in range(count):
-        await asyncio.sleep(0)
+        await anyio.lowlevel.checkpoint()

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import anyio
+import anyio.lowlevel
 import pytest
 
 import acp
@@ -12,15 +14,13 @@ from acp import schema
 from tests.raw_peer import agent_under_test, chunk, client_under_test, prompt, within
 from tests.sides import Prompted, Silent
 
-pytestmark = pytest.mark.asyncio_only
-
 NEW = {"cwd": "/", "mcpServers": []}
 
 
 async def test_a_cancelled_call_tells_the_peer_once_and_swallows_the_late_answer() -> None:
     """C-094, C-095, C-096."""
     async with client_under_test(Silent()) as (agent, peer):
-        calling = asyncio.ensure_future(agent.new_session("/"))
+        calling = peer.start(agent.new_session("/"))
         request = await peer.receive()
         calling.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -31,7 +31,7 @@ async def test_a_cancelled_call_tells_the_peer_once_and_swallows_the_late_answer
             "params": {"requestId": request["id"]},
         }
         await peer.answer(request["id"], {"sessionId": "late"})
-        calling = asyncio.ensure_future(agent.new_session("/"))
+        calling = peer.start(agent.new_session("/"))
         request = await peer.receive()
         assert request["method"] == "session/new"
         await peer.answer(request["id"], {"sessionId": "s"})
@@ -40,12 +40,12 @@ async def test_a_cancelled_call_tells_the_peer_once_and_swallows_the_late_answer
 
 async def test_a_cancelled_call_says_nothing_when_told_to() -> None:
     async with client_under_test(Silent(), send_cancel_request=False) as (agent, peer):
-        calling = asyncio.ensure_future(agent.new_session("/"))
+        calling = peer.start(agent.new_session("/"))
         await peer.receive()
         calling.cancel()
         with pytest.raises(asyncio.CancelledError):
             await calling
-        listing = asyncio.ensure_future(agent.list_sessions())
+        listing = peer.start(agent.list_sessions())
         request = await peer.receive()
         assert request["method"] == "session/list"
         await peer.answer(request["id"], {"sessions": []})
@@ -54,14 +54,14 @@ async def test_a_cancelled_call_says_nothing_when_told_to() -> None:
 
 async def test_a_call_whose_answer_waits_for_handlers_is_not_cancelled_at_the_peer() -> None:
     """C-097, and a timeout around a prompt whose answer is held (I11)."""
-    go = asyncio.Event()
+    go = anyio.Event()
 
     class Client(acp.Client):
         async def session_update(self, session_id: str, update: Any, **kwargs: Any) -> None:
             await go.wait()
 
     async with client_under_test(Client()) as (agent, peer):
-        turn = asyncio.ensure_future(agent.prompt("s", [acp.text_block("x")]))
+        turn = peer.start(agent.prompt("s", [acp.text_block("x")]))
         request = await peer.receive()
         await peer.send(chunk("x"), {"id": request["id"], "result": {"stopReason": "end_turn"}})
         await peer.request(1, "x")
@@ -97,7 +97,7 @@ async def test_a_cancelled_permission_request_is_answered_with_its_own_outcome()
         async def request_permission(
             self, session_id: str, tool_call: Any, options: Any, **kwargs: Any
         ) -> Any:
-            await asyncio.Event().wait()
+            await anyio.Event().wait()
 
     async with client_under_test(Client()) as (_, peer):
         params = {"sessionId": "s", "toolCall": {"toolCallId": "t"}, "options": []}
@@ -113,8 +113,8 @@ async def test_a_value_that_a_cancelled_handler_returns_is_the_answer() -> None:
     class Agent(Prompted):
         async def prompt(self, session_id: str, prompt: Any, **kwargs: Any) -> Any:
             try:
-                await asyncio.Event().wait()
-            except asyncio.CancelledError:
+                await anyio.Event().wait()
+            except anyio.get_cancelled_exc_class():
                 return acp.PromptResponse(stop_reason="max_tokens")
 
     async with agent_under_test(Agent()) as (peer, _):
@@ -124,7 +124,7 @@ async def test_a_value_that_a_cancelled_handler_returns_is_the_answer() -> None:
 
 
 async def test_handlers_are_left_alone_when_told_to() -> None:
-    go = asyncio.Event()
+    go = anyio.Event()
 
     class Agent(Prompted):
         async def turn(self) -> None:
@@ -158,7 +158,7 @@ async def test_initialize_can_be_cancelled_itself() -> None:
 
     class Agent(acp.Agent):
         async def initialize(self, protocol_version: int, **kwargs: Any) -> Any:
-            await asyncio.Event().wait()
+            await anyio.Event().wait()
 
     async with agent_under_test(Agent()) as (peer, _):
         await peer.request(0, "initialize", {"protocolVersion": 1})
@@ -172,7 +172,7 @@ async def test_a_request_that_waits_is_answered_when_cancelled_and_never_starts(
     class Agent(Prompted):
         def __init__(self) -> None:
             super().__init__()
-            self.go = asyncio.Event()
+            self.go = anyio.Event()
 
         async def cancel(self, session_id: str, **kwargs: Any) -> None:
             await self.go.wait()
@@ -202,7 +202,7 @@ async def test_session_cancel_ends_the_turn_before_it_and_never_the_one_behind()
             "id": 1,
             "result": {"stopReason": "cancelled"},
         }
-        agent.started.clear()
+        agent.started = anyio.Event()
         await peer.send(cancel, {"id": 2, **turn}, {"id": 3, "method": "x"})
         assert (await peer.receive())["id"] == 3
         await within(agent.started.wait())
@@ -214,7 +214,7 @@ async def test_session_cancel_runs_the_agents_own_handler_first() -> None:
     class Agent(Prompted):
         def __init__(self) -> None:
             super().__init__()
-            self.told = asyncio.Event()
+            self.told = anyio.Event()
 
         async def turn(self) -> None:
             await self.told.wait()
@@ -222,7 +222,7 @@ async def test_session_cancel_runs_the_agents_own_handler_first() -> None:
         async def cancel(self, session_id: str, **kwargs: Any) -> None:
             self.told.set()
             while not self.ended:
-                await asyncio.sleep(0)
+                await anyio.lowlevel.checkpoint()
 
     async with agent_under_test(Agent()) as (peer, _):
         await peer.request(1, "session/prompt", prompt())
@@ -244,7 +244,7 @@ async def test_a_cancel_handler_may_wait_for_a_turn_that_waits_for_the_client() 
 
         async def cancel(self, session_id: str, **kwargs: Any) -> None:
             while not self.ended:
-                await asyncio.sleep(0)
+                await anyio.lowlevel.checkpoint()
 
     async with agent_under_test(Agent()) as (peer, _):
         await peer.request(1, "session/prompt", prompt())
@@ -257,7 +257,7 @@ async def test_a_cancel_handler_may_wait_for_a_turn_that_waits_for_the_client() 
 
 async def test_a_cancel_in_the_turn_in_which_the_handler_returns_makes_one_answer() -> None:
     """I12."""
-    go = asyncio.Event()
+    go = anyio.Event()
 
     class Agent(Prompted):
         async def turn(self) -> None:
@@ -266,7 +266,7 @@ async def test_a_cancel_in_the_turn_in_which_the_handler_returns_makes_one_answe
     agent = Agent()
     async with agent_under_test(agent) as (peer, _):
         for number in range(20):
-            agent.started.clear()
+            agent.started = anyio.Event()
             await peer.request(number, "session/prompt", prompt())
             await within(agent.started.wait())
             if number % 2:
@@ -276,6 +276,6 @@ async def test_a_cancel_in_the_turn_in_which_the_handler_returns_makes_one_answe
                 await peer.notify("$/cancel_request", {"requestId": number})
                 go.set()
             assert (await peer.receive())["id"] == number
-            go.clear()
+            go = anyio.Event()
         await peer.request("last", "x")
         assert (await peer.receive())["id"] == "last"

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import anyio
+import anyio.lowlevel
 import pytest
 
 import acp
@@ -13,23 +15,21 @@ from acp.agent.connection import AgentSideConnection
 from tests.raw_peer import agent_under_test, chunk, client_under_test, prompt, within
 from tests.sides import Prompted
 
-pytestmark = pytest.mark.asyncio_only
-
 NEW = {"cwd": "/", "mcpServers": []}
 
 
 async def test_the_end_of_input_fails_calls_and_delivers_answers_that_are_here() -> None:
     """C-133."""
-    go = asyncio.Event()
+    go = anyio.Event()
 
     class Client(acp.Client):
         async def session_update(self, session_id: str, update: Any, **kwargs: Any) -> None:
             await go.wait()
 
     async with client_under_test(Client()) as (agent, peer):
-        turn = asyncio.ensure_future(agent.prompt("s", [acp.text_block("x")]))
-        listing = asyncio.ensure_future(agent.list_sessions())
+        turn = peer.start(agent.prompt("s", [acp.text_block("x")]))
         request = await peer.receive()
+        listing = peer.start(agent.list_sessions())
         await peer.receive()
         await peer.send(chunk("x"), {"id": request["id"], "result": {"stopReason": "end_turn"}})
         await peer.transport.close()
@@ -94,7 +94,7 @@ async def test_a_handler_may_close_its_own_connection_and_goes_on_after_it() -> 
 
         async def ext_notification(self, method: str, params: Any) -> None:
             await self.connection.close()
-            await asyncio.sleep(0)
+            await anyio.lowlevel.checkpoint()
             self.after = True
 
     agent = Agent()
@@ -106,8 +106,9 @@ async def test_a_handler_may_close_its_own_connection_and_goes_on_after_it() -> 
 
 
 async def test_closing_from_several_tasks_waits_for_the_one_end() -> None:
-    async with agent_under_test(Prompted()) as (_, connection):
-        await within(asyncio.gather(*(connection.close() for _ in range(3))))
+    async with agent_under_test(Prompted()) as (peer, connection):
+        for closing in [peer.start(connection.close()) for _ in range(3)]:
+            await within(closing)
 
 
 async def test_a_connection_that_was_never_listened_to_can_be_closed() -> None:
@@ -117,6 +118,7 @@ async def test_a_connection_that_was_never_listened_to_can_be_closed() -> None:
     assert await within(theirs.receive()) == b""
 
 
+@pytest.mark.asyncio_only
 async def test_run_agent_that_is_cancelled_closes_its_transport() -> None:
     ours, theirs = acp.memory_pair()
     running = asyncio.ensure_future(acp.run_agent(Prompted(), ours))
@@ -128,6 +130,7 @@ async def test_run_agent_that_is_cancelled_closes_its_transport() -> None:
     assert await within(theirs.receive()) == b""
 
 
+@pytest.mark.asyncio_only
 async def test_a_failing_body_leaves_the_connection_as_it_is_and_closes_it() -> None:
     ours, theirs = acp.memory_pair()
     with pytest.raises(KeyError, match="mine"):
@@ -137,11 +140,11 @@ async def test_a_failing_body_leaves_the_connection_as_it_is_and_closes_it() -> 
 
 
 async def test_no_task_is_left_behind() -> None:
-    before = asyncio.all_tasks()
+    before = {task.id for task in anyio.get_running_tasks()}
     async with agent_under_test(Prompted()) as (peer, _):
         await peer.request(1, "session/prompt", prompt())
         await peer.request(2, "x")
         await peer.receive()
         await peer.notify("$/cancel_request", {"requestId": 1})
         await peer.receive()
-    assert asyncio.all_tasks() == before
+    assert {task.id for task in anyio.get_running_tasks()} == before

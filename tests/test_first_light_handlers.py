@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from typing import Any
 
+import anyio
+import anyio.lowlevel
 import pytest
 
 import acp
@@ -13,8 +14,6 @@ from acp import schema
 from acp.agent.connection import AgentSideConnection
 from tests.raw_peer import agent_under_test, chunk, client_under_test, within
 from tests.sides import Nothing, Prompted, Silent
-
-pytestmark = pytest.mark.asyncio_only
 
 NEW = {"cwd": "/", "mcpServers": []}
 
@@ -109,7 +108,7 @@ async def test_methods_outside_the_protocol_reach_their_handlers_without_the_und
 
 async def test_calls_outside_the_protocol_go_out_with_the_underscore() -> None:
     async with client_under_test(Silent()) as (agent, peer):
-        calling = asyncio.ensure_future(agent.ext_method("my/call", {"a": 1}))
+        calling = peer.start(agent.ext_method("my/call", {"a": 1}))
         request = await peer.receive()
         assert (request["method"], request["params"]) == ("_my/call", {"a": 1})
         await peer.answer(request["id"], {"b": 2})
@@ -239,7 +238,7 @@ async def test_a_failing_notification_handler_costs_nothing_else() -> None:
         async def session_update(self, session_id: str, update: Any, **kwargs: Any) -> None:
             self.texts.append(update.content.text)
             if update.content.text == "suspends":
-                await asyncio.sleep(0)
+                await anyio.lowlevel.checkpoint()
             raise ValueError
 
     client = Client()
@@ -254,13 +253,13 @@ async def test_a_failing_notification_handler_costs_nothing_else() -> None:
         )
         await peer.receive()
         while "last" not in client.texts:
-            await asyncio.sleep(0)
+            await anyio.lowlevel.checkpoint()
     assert client.texts == ["at once", "suspends", "last"]
 
 
 async def test_an_error_answer_raises_request_error_with_its_members() -> None:
     async with client_under_test(Silent()) as (agent, peer):
-        calling = asyncio.ensure_future(agent.new_session("/"))
+        calling = peer.start(agent.new_session("/"))
         request = await peer.receive()
         error = {"code": -32000, "message": "Log in", "data": {"how": "x"}}
         await peer.send({"id": request["id"], "error": error})
@@ -271,21 +270,23 @@ async def test_an_error_answer_raises_request_error_with_its_members() -> None:
 
 async def test_a_result_that_does_not_fit_raises_validation_error_and_the_next_call_works() -> None:
     async with client_under_test(Silent()) as (agent, peer):
-        calling = asyncio.ensure_future(agent.new_session("/"))
+        calling = peer.start(agent.new_session("/"))
         await peer.answer((await peer.receive())["id"], {"sessionId": 5})
         with pytest.raises(acp.ValidationError):
             await within(calling)
-        calling = asyncio.ensure_future(agent.new_session("/"))
+        calling = peer.start(agent.new_session("/"))
         await peer.answer((await peer.receive())["id"], {"sessionId": "s"})
         assert (await within(calling)).session_id == "s"
 
 
 async def test_an_answer_that_is_neither_result_nor_error_fails_its_caller_alone() -> None:
     async with client_under_test(Silent()) as (agent, peer):
-        calling = asyncio.ensure_future(agent.new_session("/"))
-        listing = asyncio.ensure_future(agent.list_sessions())
-        first, second = await peer.receive(), await peer.receive()
-        await peer.send({"id": first["id"]}, {"id": second["id"], "result": {"sessions": []}})
+        calling = peer.start(agent.new_session("/"))
+        listing = peer.start(agent.list_sessions())
+        ids = {request["method"]: request["id"] for request in [await peer.receive() for _ in "12"]}
+        await peer.send(
+            {"id": ids["session/new"]}, {"id": ids["session/list"], "result": {"sessions": []}}
+        )
         with pytest.raises(acp.RemoteProtocolError):
             await within(calling)
         assert (await within(listing)).sessions == []

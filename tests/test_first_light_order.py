@@ -7,14 +7,14 @@ import contextvars
 import logging
 from typing import Any
 
+import anyio
+import anyio.lowlevel
 import pytest
 
 import acp
 from acp import Limits, schema
 from tests.raw_peer import agent_under_test, chunk, client_under_test, prompt, within
 from tests.sides import Recorder, turns
-
-pytestmark = pytest.mark.asyncio_only
 
 
 async def test_updates_of_a_session_run_one_after_another_in_order() -> None:
@@ -42,7 +42,7 @@ async def test_sessions_do_not_wait_for_each_other() -> None:
 async def test_the_answer_of_a_prompt_comes_after_the_updates_before_it() -> None:
     client = Recorder()
     async with client_under_test(client) as (agent, peer):
-        turn = asyncio.ensure_future(agent.prompt("s", [acp.text_block("x")]))
+        turn = peer.start(agent.prompt("s", [acp.text_block("x")]))
         request = await peer.receive()
         await peer.send(
             chunk("1"), chunk("2"), {"id": request["id"], "result": {"stopReason": "end_turn"}}
@@ -59,7 +59,7 @@ async def test_the_answer_of_a_new_session_comes_after_updates_of_the_session_th
 ):
     client = Recorder()
     async with client_under_test(client) as (agent, peer):
-        opening = asyncio.ensure_future(agent.new_session("/"))
+        opening = peer.start(agent.new_session("/"))
         request = await peer.receive()
         await peer.send(chunk("1", "new"), {"id": request["id"], "result": {"sessionId": "new"}})
         await turns()
@@ -72,7 +72,7 @@ async def test_the_answer_of_a_new_session_comes_after_updates_of_the_session_th
 async def test_other_answers_arrive_at_once() -> None:
     client = Recorder()
     async with client_under_test(client) as (agent, peer):
-        listing = asyncio.ensure_future(agent.list_sessions())
+        listing = peer.start(agent.list_sessions())
         request = await peer.receive()
         await peer.send(chunk("1"), {"id": request["id"], "result": {"sessions": []}})
         assert (await within(listing)).sessions == []
@@ -92,7 +92,7 @@ async def test_a_handler_that_awaits_the_peer_holds_no_answer_of_its_session() -
     client = Client()
     async with client_under_test(client) as (agent, peer):
         client.agent = agent
-        turn = asyncio.ensure_future(agent.prompt("s", [acp.text_block("x")]))
+        turn = peer.start(agent.prompt("s", [acp.text_block("x")]))
         request = await peer.receive()
         await peer.send(chunk("1"), {"id": request["id"], "result": {"stopReason": "end_turn"}})
         assert (await peer.receive())["method"] == "session/set_mode"
@@ -128,7 +128,7 @@ async def test_patience_ends_and_the_answer_goes_past_a_handler_that_does_not_en
     """The consumer of a full queue is the task that awaits the turn (I2)."""
     client = Recorder()
     async with client_under_test(client, limits=Limits(lane_patience=0.05)) as (agent, peer):
-        turn = asyncio.ensure_future(agent.prompt("s", [acp.text_block("x")]))
+        turn = peer.start(agent.prompt("s", [acp.text_block("x")]))
         request = await peer.receive()
         await peer.send(
             chunk("secret"), {"id": request["id"], "result": {"stopReason": "end_turn"}}
@@ -173,7 +173,7 @@ async def test_requests_run_at_the_same_time_and_start_in_order() -> None:
     class Agent(acp.Agent):
         def __init__(self) -> None:
             self.started: list[str] = []
-            self.go = asyncio.Event()
+            self.go = anyio.Event()
 
         async def prompt(self, session_id: str, prompt: Any, **kwargs: Any) -> acp.PromptResponse:
             self.started.append(prompt[0].text)
@@ -204,14 +204,14 @@ async def test_three_thousand_handlers_that_suspend_are_all_handled_in_order() -
         texts: list[str]
 
         async def session_update(self, session_id: str, update: Any, **kwargs: Any) -> None:
-            await asyncio.sleep(0)
+            await anyio.lowlevel.checkpoint()
             self.texts.append(update.content.text)
 
     client = Client()
     client.texts = []
     names = [str(number) for number in range(3000)]
     async with client_under_test(client) as (agent, peer):
-        turn = asyncio.ensure_future(agent.prompt("s", [acp.text_block("x")]))
+        turn = peer.start(agent.prompt("s", [acp.text_block("x")]))
         request = await peer.receive()
         await peer.send(*(chunk(name) for name in names))
         await peer.answer(request["id"], {"stopReason": "end_turn"})
@@ -225,7 +225,7 @@ async def test_three_thousand_sessions_that_suspend_are_all_handled() -> None:
 
         async def session_update(self, session_id: str, update: Any, **kwargs: Any) -> None:
             self.sessions.append(session_id)
-            await asyncio.sleep(0)
+            await anyio.lowlevel.checkpoint()
 
     client = Client()
     client.sessions = []
@@ -240,7 +240,7 @@ async def test_three_thousand_sessions_that_suspend_are_all_handled() -> None:
 async def test_nothing_is_handled_before_initialize_is_answered() -> None:
     class Agent(acp.Agent):
         def __init__(self) -> None:
-            self.go = asyncio.Event()
+            self.go = anyio.Event()
             self.seen: list[str] = []
 
         async def initialize(self, protocol_version: int, **kwargs: Any) -> Any:
@@ -278,10 +278,11 @@ async def test_a_handler_runs_in_one_task_and_in_a_context_of_its_own() -> None:
         async def new_session(self, cwd: str, **kwargs: Any) -> Any:
             seen = variable.get()
             variable.set(cwd)
-            before = asyncio.current_task()
-            await asyncio.sleep(0)
-            await asyncio.wait_for(asyncio.sleep(0), 5)
-            assert asyncio.current_task() is before
+            before = anyio.get_current_task()
+            await anyio.lowlevel.checkpoint()
+            with anyio.fail_after(5):
+                await anyio.lowlevel.checkpoint()
+            assert anyio.get_current_task() == before
             assert variable.get() == cwd
             return acp.NewSessionResponse(session_id=seen)
 
@@ -293,12 +294,30 @@ async def test_a_handler_runs_in_one_task_and_in_a_context_of_its_own() -> None:
     assert variable.get() == "outside"
 
 
+@pytest.mark.asyncio_only
+async def test_a_timeout_of_asyncio_inside_a_handler_ends_only_what_it_is_around() -> None:
+    class Agent(acp.Agent):
+        async def new_session(self, cwd: str, **kwargs: Any) -> Any:
+            before = asyncio.current_task()
+            try:
+                await asyncio.wait_for(asyncio.Event().wait(), 0.01)
+            except asyncio.TimeoutError:
+                assert asyncio.current_task() is before
+                return acp.NewSessionResponse(session_id="timed out")
+            raise AssertionError
+
+    async with agent_under_test(Agent()) as (peer, _):
+        await peer.request(1, "session/new", {"cwd": "/", "mcpServers": []})
+        assert (await peer.receive())["result"]["sessionId"] == "timed out"
+
+
 async def test_a_timeout_inside_a_handler_ends_only_what_it_is_around() -> None:
     class Agent(acp.Agent):
         async def new_session(self, cwd: str, **kwargs: Any) -> Any:
             try:
-                await asyncio.wait_for(asyncio.Event().wait(), 0.01)
-            except asyncio.TimeoutError:
+                with anyio.fail_after(0.01):
+                    await anyio.Event().wait()
+            except TimeoutError:
                 return acp.NewSessionResponse(session_id="timed out")
             raise AssertionError
 

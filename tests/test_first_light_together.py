@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import random
 from collections import defaultdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import anyio
+import anyio.lowlevel
 import pytest
 
 import acp
 from acp import Limits, schema
 from acp.agent.connection import AgentSideConnection
 from acp.client.connection import ClientSideConnection
+from tests.raw_peer import beside, serving
 
-pytestmark = pytest.mark.asyncio_only
+if TYPE_CHECKING:
+    from anyio.abc import TaskGroup
 
 BOUND = 40.0
 
@@ -39,7 +44,7 @@ class Agent(acp.Agent):
             text = acp.update_agent_message_text(f"{turn} {number}")
             await self.client.session_update(session_id, text)
             if self._chance.random() < 0.1:
-                await asyncio.sleep(0)
+                await anyio.lowlevel.checkpoint()
             elif self._chance.random() < 0.1:
                 call = schema.ToolCallUpdate(tool_call_id="t")
                 await self.client.request_permission(session_id, call, [])
@@ -55,13 +60,13 @@ class Client(acp.Client):
 
     async def session_update(self, session_id: str, update: Any, **kwargs: Any) -> None:
         for _ in range(self._chance.choice((0, 0, 0, 1, 3))):
-            await asyncio.sleep(0)
+            await anyio.lowlevel.checkpoint()
         self.seen[session_id].append(update.content.text)
 
     async def request_permission(
         self, session_id: str, tool_call: Any, options: Any, **kwargs: Any
     ) -> acp.RequestPermissionResponse:
-        await asyncio.sleep(0)
+        await anyio.lowlevel.checkpoint()
         return acp.RequestPermissionResponse(outcome=schema.DeniedOutcome())
 
 
@@ -73,29 +78,34 @@ async def test_every_turn_ends_and_returns_after_its_updates_in_order(seed: int)
     )
     client = Client(chance)
     one, other = acp.memory_pair()
-    before = asyncio.all_tasks()
-    serving = AgentSideConnection(Agent(chance), one, limits=limits)
-    agent = ClientSideConnection(client, other, limits=limits)
+    before = {task.id for task in anyio.get_running_tasks()}
 
-    async def converse(name: str) -> None:
+    async def converse(agent: Any, group: TaskGroup, name: str) -> None:
         session = (await agent.new_session(name)).session_id
         for turn in range(4):
             count = chance.randrange(30)
-            task = asyncio.ensure_future(agent.prompt(session, [acp.text_block(f"{turn} {count}")]))
+            task = beside(group, agent.prompt(session, [acp.text_block(f"{turn} {count}")]))
             kind = chance.random()
             for _ in range(chance.randrange(20)):
-                await asyncio.sleep(0)
+                await anyio.lowlevel.checkpoint()
             if kind < 0.2:
                 await agent.cancel(session)
                 assert (await task).stop_reason in {"cancelled", "end_turn"}
             elif kind < 0.3:
                 task.cancel()
-                await asyncio.wait([task])
+                with contextlib.suppress(asyncio.CancelledError):
+                    await task
             else:
                 assert (await task).stop_reason == "end_turn"
                 seen = [text for text in client.seen[session] if text.startswith(f"{turn} ")]
                 assert seen == [f"{turn} {number}" for number in range(count)]
 
-    await asyncio.wait_for(asyncio.gather(*(converse(f"/{i}") for i in range(30))), BOUND)
-    await asyncio.wait_for(asyncio.gather(agent.close(), serving.close()), BOUND)
-    assert asyncio.all_tasks() == before
+    async with (
+        serving(AgentSideConnection, Agent(chance), one, limits=limits),
+        serving(ClientSideConnection, client, other, limits=limits) as (agent, _),
+    ):
+        with anyio.fail_after(BOUND):
+            async with anyio.create_task_group() as group:
+                for number in range(30):
+                    group.start_soon(converse, agent, group, f"/{number}")
+    assert {task.id for task in anyio.get_running_tasks()} == before

@@ -10,20 +10,21 @@ import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import anyio
+import anyio.lowlevel
+import anyio.to_thread
 import pytest
+import sniffio
 
 import acp
 from acp._transports.descriptors import DescriptorTransport
 from acp._transports.threads import ThreadTransport
-from tests.raw_peer import within
+from tests.raw_peer import beside, within
 
 if TYPE_CHECKING:
     from acp import Transport
-
-pytestmark = pytest.mark.asyncio_only
 
 Pair = tuple["Transport", "Transport"]
 
@@ -87,24 +88,21 @@ async def test_closing_one_end_ends_the_input_of_the_other(make: Callable[[], Pa
 @every_kind
 async def test_a_megabyte_passes_while_both_ends_send(make: Callable[[], Pair]) -> None:
     data = bytes(range(256)) * 4096
-    async with opened(make) as (one, other):
-        received = await within(
-            asyncio.gather(
-                receive_exactly(one, len(data)),
-                receive_exactly(other, len(data)),
-                one.send(data),
-                other.send(data),
-            )
-        )
-        assert received[0] == data
-        assert received[1] == data
+    async with opened(make) as (one, other), anyio.create_task_group() as group:
+        receiving = [beside(group, receive_exactly(end, len(data))) for end in (one, other)]
+        sending = [beside(group, end.send(data)) for end in (one, other)]
+        for part in receiving:
+            assert await within(part) == data
+        for part in sending:
+            await within(part)
 
 
 @every_kind
 async def test_a_cancelled_receive_loses_nothing(make: Callable[[], Pair]) -> None:
-    async with opened(make) as (one, other):
-        waiting = asyncio.ensure_future(other.receive())
-        await asyncio.sleep(0)
+    async with opened(make) as (one, other), anyio.create_task_group() as group:
+        waiting = beside(group, other.receive())
+        for _ in range(3):
+            await anyio.lowlevel.checkpoint()
         waiting.cancel()
         with pytest.raises(asyncio.CancelledError):
             await waiting
@@ -114,10 +112,10 @@ async def test_a_cancelled_receive_loses_nothing(make: Callable[[], Pair]) -> No
 
 @every_kind
 async def test_a_send_that_waits_fails_when_its_end_is_closed(make: Callable[[], Pair]) -> None:
-    async with opened(make) as (one, _other):
-        sending = asyncio.ensure_future(one.send(bytes(1 << 20)))
+    async with opened(make) as (one, _other), anyio.create_task_group() as group:
+        sending = beside(group, one.send(bytes(1 << 20)))
         for _ in range(10):
-            await asyncio.sleep(0)
+            await anyio.lowlevel.checkpoint()
         assert not sending.done()
         await one.close()
         with pytest.raises((anyio.ClosedResourceError, anyio.BrokenResourceError)):
@@ -158,8 +156,9 @@ async def test_a_pipe_gets_its_flags_back() -> None:
 async def test_standard_streams_are_kept_from_prints_and_children(
     kind: str, tmp_path: Path
 ) -> None:
-    program = """
-import asyncio, os, subprocess, sys
+    program = f"""
+import {sniffio.current_async_library()} as loop
+import os, subprocess, sys
 import acp
 print("before", flush=True)
 async def main():
@@ -170,24 +169,21 @@ async def main():
         assert sys.stdin.read() == ""
         await transport.send(b"got " + data)
 for _ in range(2):
-    asyncio.run(main())
+    loop.run(main() if "asyncio" in loop.__name__ else main)
     print("after", flush=True)
 """
     given = tmp_path / "input"
     given.write_bytes(b"hello\n")
     taken = tmp_path / "output"
     with given.open("rb") as source, taken.open("wb") as sink:
-        process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-c",
-            program,
-            stdin=asyncio.subprocess.PIPE if kind == "pipe" else source,
-            stdout=asyncio.subprocess.PIPE if kind == "pipe" else sink,
-            stderr=asyncio.subprocess.PIPE,
-        )
-        output, errors = await within(process.communicate(b"hello\n" if kind == "pipe" else None))
-    if kind == "file":
-        output = taken.read_bytes()
+        command = [sys.executable, "-c", program]
+        if kind == "pipe":
+            run = anyio.run_process(command, input=b"hello\n", check=False)
+        else:
+            run = anyio.run_process(command, stdin=source, stdout=sink, check=False)
+        process = await within(run)
+    output = process.stdout if kind == "pipe" else taken.read_bytes()
+    errors = process.stderr
     assert output == b"before\ngot hello\nafter\ngot after\n", (output, errors)
     assert (errors.count(b"a print\n"), errors.count(b"a child\n")) == (2, 2)
     assert process.returncode == 0
@@ -241,6 +237,7 @@ sys.exit(3)
     assert "x" * 10 not in str(error)
 
 
+@pytest.mark.asyncio_only
 async def test_the_stderr_of_a_process_can_be_read_line_by_line() -> None:
     program = """
 import sys
@@ -258,6 +255,25 @@ print("two", file=sys.stderr, flush=True)
         assert await within(reading) == b"two\n"
         assert await within(stderr.read()) == b""
         assert stderr.at_eof()
+
+
+async def test_the_stderr_of_a_process_can_be_read_as_a_stream_of_the_loop() -> None:
+    program = """
+import sys
+print("one", file=sys.stderr, flush=True)
+sys.stdin.readline()
+print("two", file=sys.stderr, flush=True)
+"""
+    transport = acp.process_transport(sys.executable, "-c", program)
+    async with transport, anyio.create_task_group() as group:
+        stderr: Any = transport.process.stderr
+        read = stderr.receive_some if sniffio.current_async_library() == "trio" else stderr.read
+        assert await within(read(2)) == b"on"
+        assert await within(read(10)) == b"e\n"
+        reading = beside(group, read(10))
+        await transport.send(b"go\n")
+        assert await within(reading) == b"two\n"
+        assert await within(read(10)) == b""
 
 
 async def test_a_process_that_reads_its_input_ends_by_itself() -> None:
@@ -295,15 +311,18 @@ sys.stdin.read()
 """
     async with acp.process_transport(sys.executable, "-c", program):
         # Opening waits for the other process to open its end, reading for the end of that process.
-        source = await within(asyncio.to_thread(held.open, "rb"))
+        source = await within(anyio.to_thread.run_sync(held.open, "rb"))
     with source:
-        assert await within(asyncio.to_thread(source.read)) == b""
+        assert await within(anyio.to_thread.run_sync(source.read)) == b""
 
 
 async def test_closing_twice_at_once_waits_for_the_one_end() -> None:
     transport = acp.process_transport(sys.executable, "-c", "import sys; sys.stdin.read()")
     await transport.open()
-    await within(asyncio.gather(transport.close(), transport.close()))
+    async with anyio.create_task_group() as group:
+        for closing in [beside(group, transport.close()) for _ in range(2)]:
+            await within(closing)
+            assert transport.process.returncode == 0
     assert transport.process.returncode == 0
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from acp._runtime import Slot, fill, slot
+from acp._runtime import Runtime, Slot, fill
 
 if TYPE_CHECKING:
     from collections import deque
@@ -23,8 +23,13 @@ class Backlog:
     """Counts what waits in all queues of one connection."""
 
     def __init__(
-        self, limits: Limits, running: Callable[[], int], calling: Callable[[], bool]
+        self,
+        runtime: Runtime,
+        limits: Limits,
+        running: Callable[[], int],
+        calling: Callable[[], bool],
     ) -> None:
+        self._runtime = runtime
         self._limits = limits
         self._running = running
         """Notification handlers that have suspended."""
@@ -80,5 +85,5 @@ class Backlog:
                 raise OverflowError(message)
             if self._calling():
                 return
-            self._reader = slot()
+            self._reader = self._runtime.slot()
             await self._reader

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from acp._runtime import Slot, fill, slot
+from acp._runtime import Slot, fill
 from acp.exceptions import ConnectionClosed, RemoteProtocolError, RequestError
 
 __all__ = ("Call", "Calls", "HeldResponse", "outcome")
@@ -19,14 +19,15 @@ class Call:
 
     __slots__ = ("held", "lane", "settled", "slot")
 
-    def __init__(self, *, held: bool, lane: str | None) -> None:
+    def __init__(self, slot: Slot[Any], *, held: bool, lane: str | None) -> None:
         self.held = held
         """Its answer keeps its place in the stream of a session."""
         self.lane = lane
         """That session; None when only the answer names it."""
         self.settled = False
         """The answer is here, though perhaps not yet handed over."""
-        self.slot: Slot[Any] = slot()
+        self.slot = slot
+        """Where its caller waits for the answer."""
 
 
 class HeldResponse(NamedTuple):

@@ -16,6 +16,7 @@ from acp._calls import Call, Calls, outcome
 from acp._dispatcher import Dispatcher
 from acp._outbox import Outbox
 from acp._router import HELD_RESPONSES, Router
+from acp._runtime import Runtime
 from acp._serving import Serving
 from acp._stepping import current_run
 from acp._workers import Worker, Workers
@@ -58,9 +59,10 @@ class Connection:
             max_message_bytes=limits.max_message_bytes,
             max_batch_entries=limits.max_batch_entries,
         )
-        self._workers = Workers()
+        self._runtime = Runtime()
+        self._workers = Workers(self._runtime)
         self._outbox = Outbox(
-            self._core, transport, limits, self._workers.assign, self._output_failed
+            self._runtime, self._core, transport, limits, self._workers.assign, self._output_failed
         )
         self._calls = Calls()
         self._dispatcher = Dispatcher(
@@ -92,7 +94,8 @@ class Connection:
         self._check_open()
         request_id = self._core.request(method, params)
         held = method in HELD_RESPONSES
-        call = Call(held=held, lane=getattr(params, "session_id", None) if held else None)
+        lane = getattr(params, "session_id", None) if held else None
+        call = Call(self._runtime.slot(), held=held, lane=lane)
         self._calls.add(request_id, call)
         self._outbox.schedule()
         run = current_run.get()

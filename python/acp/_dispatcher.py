@@ -12,18 +12,12 @@ reading, or running on a lane.
 from __future__ import annotations
 
 import logging
-import math
 from collections import deque
 from contextvars import copy_context
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from anyio import (
-    BrokenResourceError,
-    ClosedResourceError,
-    current_effective_deadline,
-    get_cancelled_exc_class,
-)
+from anyio import BrokenResourceError, ClosedResourceError, get_cancelled_exc_class
 
 from acp._backlog import Backlog
 from acp._calls import Calls, HeldResponse
@@ -36,7 +30,7 @@ from acp._core import (
     ResponseReceived,
 )
 from acp._lanes import CancelRun, HandlerRun, Lane, Lanes, RequestRun
-from acp._runtime import Slot, absorb_cancellation, fill, slot, turn
+from acp._runtime import Slot, fill
 from acp._stepping import Suspended, as_coroutine, first_step
 
 if TYPE_CHECKING:
@@ -76,6 +70,7 @@ class Dispatcher:
         self._transport = transport
         self._calls = calls
         self._workers = workers
+        self._runtime = workers.runtime
         self._serving = serving
         self._limits = limits
         self._wrote = wrote
@@ -92,11 +87,15 @@ class Dispatcher:
         self._idle: Slot[None] | None = None
         self._rejected = 0
         self._backlog = Backlog(
-            limits, lambda: self._following - len(serving), lambda: len(calls) > 0
+            workers.runtime,
+            limits,
+            lambda: self._following - len(serving),
+            lambda: len(calls) > 0,
         )
         self._lanes = Lanes(
             self._backlog,
             limits.lane_patience,
+            workers.later,
             lambda lane: workers.assign(lambda worker: self._run_queue(worker, lane.released)),
         )
         self._on: dict[type[_core.Event], Callable[[Any], HandlerRun | None]] = {
@@ -123,7 +122,7 @@ class Dispatcher:
                     return
                 steps += 1
                 if steps >= most or perf_counter() - since > longest:
-                    await turn()
+                    await self._runtime.turn()
                     if not self._reading:
                         return
                     steps, since = 0, perf_counter()
@@ -167,7 +166,7 @@ class Dispatcher:
     async def wait_until_idle(self) -> None:
         """Returns when no handler runs but those that wait for the connection to close."""
         while self._following > self._closing or (len(self._backlog) and not self._stopped):
-            self._idle = slot()
+            self._idle = self._runtime.slot()
             await self._idle
 
     def call_started(self, run: HandlerRun | None) -> None:
@@ -328,11 +327,8 @@ class Dispatcher:
             await run.suspended
         except Exception as exc:  # noqa: BLE001 - the boundary of user code
             failure = exc
-        except get_cancelled_exc_class() as exc:
-            if current_effective_deadline() == -math.inf:
-                raise
-            absorb_cancellation()
-            failure = exc
+        except BaseException as exc:  # noqa: BLE001 - raised again where it is not the handler's
+            failure = self._runtime.failure_of(exc)
         finally:
             worker.run = None
             self._following -= 1
@@ -348,7 +344,7 @@ class Dispatcher:
         while (queue := lane.next_queue) and not self._stopped:
             steps += 1
             if steps % self._limits.steps_per_turn == 0:
-                await turn()
+                await self._runtime.turn()
             item = self._backlog.take(queue)
             if type(item) is HeldResponse:
                 fill(item.call.slot, item.event)
@@ -397,4 +393,4 @@ class Dispatcher:
                 self._workers.assign(lambda other: self._run_queue(other, queue))
                 await self._carry_on(worker, run)
                 return
-            await turn()
+            await self._runtime.turn()

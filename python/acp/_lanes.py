@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from acp._calls import HeldResponse
 from acp._core import RequestReceived
-from acp._runtime import fill, later
+from acp._runtime import fill
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -95,7 +95,7 @@ class Lane:
         self.released: deque[RequestReceived] = deque()
         """Requests that need not wait any more and have not started yet."""
         self.impatient = False
-        self.end_patience: Callable[[], None] | None = None
+        self.end_patience: Callable[[], object] | None = None
 
     @property
     def yields(self) -> bool:
@@ -116,10 +116,16 @@ class Lanes:
     """The lanes that are kept on one connection."""
 
     def __init__(
-        self, backlog: Backlog, patience: float | None, start: Callable[[Lane], None]
+        self,
+        backlog: Backlog,
+        patience: float | None,
+        later: Callable[[float, Callable[[], None]], Callable[[], object]],
+        start: Callable[[Lane], None],
     ) -> None:
         self._backlog = backlog
         self._patience = patience
+        self._later = later
+        """Calls a function after some seconds; the result, called before, prevents it."""
         self._start = start
         """Has the released requests of a lane start, later."""
         self._by_key: dict[str | None, Lane] = {}
@@ -152,7 +158,7 @@ class Lanes:
         """Adds a message to those that wait."""
         self._backlog.put(lane.waiting, item)
         if lane.end_patience is None and self._patience is not None:
-            lane.end_patience = later(self._patience, lambda: self._lose_patience(lane))
+            lane.end_patience = self._later(self._patience, lambda: self._lose_patience(lane))
 
     def release(self, lane: Lane) -> None:
         """Hands over the answers that wait in a lane, and has its requests start."""

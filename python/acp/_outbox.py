@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from anyio import BrokenResourceError, ClosedResourceError, fail_after
 
-from acp._runtime import Slot, fill, slot, soon, turn
+from acp._runtime import Runtime, Slot, fill
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,12 +36,14 @@ class Outbox:
 
     def __init__(
         self,
+        runtime: Runtime,
         core: _Output,
         transport: Transport,
         limits: Limits,
         assign: Callable[[Duty], None],
         failed: Callable[[Exception], None],
     ) -> None:
+        self._runtime = runtime
         self._core = core
         self._transport = transport
         self._limits = limits
@@ -75,7 +77,7 @@ class Outbox:
         """Sees to it that what is queued goes out in the next turn of the loop."""
         if not self._scheduled and not self._writing and self._opened:
             self._scheduled = True
-            soon(self._flush)
+            self._runtime.soon(self._flush)
 
     def sent(self) -> bool:
         """Schedules the message just queued, and tells whether its sender has to `pause()`."""
@@ -88,7 +90,7 @@ class Outbox:
     async def pause(self) -> None:
         """Lets other tasks run."""
         self._sends = 0
-        await turn()
+        await self._runtime.turn()
         self._pause_at = self._core.output_size + self._limits.bytes_per_turn
 
     @property
@@ -108,7 +110,7 @@ class Outbox:
 
     async def _below(self, size: int) -> None:
         while self.unsent > size and not self._broken and self._opened:
-            waiter = slot()
+            waiter = self._runtime.slot()
             self._waiters.append(waiter)
             self.schedule()
             await waiter

@@ -8,15 +8,22 @@ cancellation. It starts no handler and sends nothing.
 from __future__ import annotations
 
 import inspect
+import logging
 import warnings
 from typing import TYPE_CHECKING, Any, Literal
 
 from acp import interfaces
+from acp._core import field_facts
+from acp._elicitation import mode_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from acp._schema.method import Method
+
 __all__ = ("HELD_RESPONSES", "Route", "Router")
+
+_log = logging.getLogger("acp")
 
 HELD_RESPONSES = frozenset(
     {
@@ -50,7 +57,12 @@ _UNSTABLE = frozenset(
         "elicitation/complete",
     }
 )
-"""Methods that a drop-in connection serves only with `use_unstable_protocol=True`."""
+"""Methods of the stable schema that a drop-in connection, too, serves only with
+`use_unstable_protocol=True`.
+"""
+
+_MADE: Mapping[str, Mapping[str, Callable[[Any], Any]]] = {"elicitation/create": {"mode": mode_of}}
+"""Parameters of handlers that are no field of the params, and what makes them of the params."""
 
 
 class Route:
@@ -82,8 +94,8 @@ class Router:
         self._target = target
         self._interface = interfaces.Agent if side == "agent" else interfaces.Client
         self._unstable = unstable
-        self._attributes = {
-            (method.kind, method.wire): method.name for method in METHODS if method.side == side
+        self._methods = {
+            (method.kind, method.wire): method for method in METHODS if method.side == side
         }
         self._requests: dict[str, Route | None] = {}
         self._notifications: dict[str, Route | None] = {}
@@ -108,29 +120,27 @@ class Router:
         method: str,
         known: dict[str, Route | None],
     ) -> Route | None:
-        attribute = self._attributes.get((kind, method))
-        if attribute is None:
+        found = self._methods.get((kind, method))
+        if found is None:
             # Not remembered: the peer chooses these names, and could make any number of them.
             return self._extension(kind, method)
-        route = known[method] = self._build(method, attribute)
+        route = known[method] = self._build(found)
         return route
 
-    def _build(self, method: str, attribute: str) -> Route | None:
-        if method in _UNSTABLE and not self._unstable:
-            warnings.warn(
-                f"{method} is not stable: it is served only with use_unstable_protocol=True",
-                UserWarning,
-                stacklevel=2,
-            )
+    def _build(self, method: Method) -> Route | None:
+        wire = method.wire
+        if (wire in _UNSTABLE or not method.stable) and not self._unstable:
+            _warn(f"{wire} is not stable: it is served only with use_unstable_protocol=True")
             return None
-        handler = self._handler(attribute)
-        declared = getattr(self._interface, attribute, None)
-        if handler is None and method == "session/cancel":
+        handler = self._handler(method.name)
+        if handler is None and wire == "session/cancel":
             # A turn can be cancelled also when the agent has nothing to do about it itself.
             handler = _nothing
-        if handler is None or declared is None:
+        if handler is None:
             return None
-        return Route(method, _caller(handler, _parameter_names(declared)))
+        declared = getattr(self._interface, method.name, None)
+        names = _field_names(method) if declared is None else _parameter_names(declared)
+        return Route(wire, _caller(handler, names, _MADE.get(wire, {})))
 
     def _extension(self, kind: str, method: str) -> Route | None:
         handler = self._handler("ext_method" if kind == "request" else "ext_notification")
@@ -146,11 +156,27 @@ class Router:
         handler = getattr(self._target, attribute, None)
         if getattr(handler, "__func__", None) is getattr(self._interface, attribute, None):
             return None
-        return handler
+        return handler if callable(handler) else None
 
 
 async def _nothing() -> None:
     return
+
+
+def _warn(message: str) -> None:
+    try:
+        warnings.warn(message, UserWarning, stacklevel=4)
+    except UserWarning:
+        # Where warnings are errors, it is no error of the connection, which has to go on.
+        _log.warning(message)
+
+
+def _field_names(method: Method) -> tuple[str, ...]:
+    """What the handler of a method is called with that `acp.interfaces` does not have."""
+    from acp import schema
+
+    facts = field_facts(getattr(schema, method.params))
+    return tuple(name for name, *_ in facts if name != "field_meta")
 
 
 def _parameter_names(function: Callable[..., Any]) -> tuple[str, ...]:
@@ -159,11 +185,16 @@ def _parameter_names(function: Callable[..., Any]) -> tuple[str, ...]:
     return tuple(p.name for p in parameters if p.kind in named and p.name != "self")
 
 
-def _caller(handler: Callable[..., Any], names: tuple[str, ...]) -> Callable[[Any], Any]:
+def _caller(
+    handler: Callable[..., Any],
+    names: tuple[str, ...],
+    made: Mapping[str, Callable[[Any], Any]],
+) -> Callable[[Any], Any]:
     """A function that calls the handler with the fields of a params object as keywords.
 
-    `names` are the fields that every handler is called with. A handler without `**kwargs` gets
-    those of them that it declares, and any handler gets newer fields that it declares by name.
+    `names` are the fields that every handler is called with; those in `made` are made of the whole
+    object. A handler without `**kwargs` gets those of them that it declares, and any handler gets
+    newer fields that it declares by name.
     """
     parameters = inspect.signature(handler).parameters
     takes_all = any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters.values())
@@ -176,7 +207,9 @@ def _caller(handler: Callable[..., Any], names: tuple[str, ...]) -> Callable[[An
     reserved = {*names, *_all_parameter_names(handler)}
 
     def in_full(params: Any) -> Any:
-        keywords = {name: getattr(params, name) for name in passed}
+        keywords = {
+            name: made[name](params) if name in made else getattr(params, name) for name in passed
+        }
         if newer:
             keywords.update({name: getattr(params, name) for name in newer & _fields(params)})
         if takes_all and params.field_meta:
@@ -187,11 +220,14 @@ def _caller(handler: Callable[..., Any], names: tuple[str, ...]) -> Callable[[An
     if newer:
         return in_full
     # Written out for this handler: making a dict of the keywords costs 0.3 µs more per message.
-    keywords = ", ".join(f"{name}=params.{name}" for name in passed)
+    keywords = ", ".join(
+        f"{name}=made[{name!r}](params)" if name in made else f"{name}=params.{name}"
+        for name in passed
+    )
     source = f"lambda params: handler({keywords})"
     if takes_all:
         source += " if not params.field_meta else in_full(params)"
-    return eval(source, {"handler": handler, "in_full": in_full})
+    return eval(source, {"handler": handler, "in_full": in_full, "made": made})
 
 
 def _fields(params: object) -> frozenset[str]:

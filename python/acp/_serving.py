@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from anyio import CancelScope
 
 from acp._errors import NO_DATA, wire_error
-from acp.exceptions import RequestError
+from acp.exceptions import RequestError, ValidationError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -119,7 +119,10 @@ class Serving:
 
     def _answer_error(self, run: RequestRun, exc: Exception) -> None:
         method = run.event.method
-        if not isinstance(exc, RequestError):
+        if isinstance(exc, ValidationError):
+            _log.warning("A request %s was refused: its params do not fit", method)
+            _log.debug("A request %s was refused", method, exc_info=exc)
+        elif not isinstance(exc, RequestError):
             _log.warning("The handler of %s failed with %s", method, type(exc).__name__)
             _log.debug("The handler of %s failed", method, exc_info=exc)
         self._respond_error(run.token, exc, method)

@@ -1,7 +1,7 @@
 """What the two connection classes of the public surface have in common.
 
-Owns the start and the end of a connection on asyncio, and what users may give as a transport. It
-knows no method.
+Owns the start and the end of a connection on asyncio, what is refused on trio, and what users may
+give as a transport. It knows no method.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from acp._connection import Connection
 from acp._options import ConnectionOptions
 from acp._router import Router
+from acp._runtime import is_on_trio
 from acp._stepping import current_run
 from acp._transports.base import Transport
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-__all__ = ("SideConnection", "as_transport")
+__all__ = ("SideConnection", "as_transport", "require_asyncio")
 
 _log = logging.getLogger("acp")
 
@@ -29,7 +30,8 @@ _log = logging.getLogger("acp")
 class SideConnection:
     """A connection whose handlers are the methods of one object.
 
-    With `listening` it runs in a task of its own from the start, which `close()` ends and awaits.
+    With `listening` it runs from the start in a task of its own, asyncio's, which `close()` ends
+    and awaits. Without, whoever awaits `listen()` runs it, on asyncio or trio.
     """
 
     def __init__(
@@ -43,6 +45,8 @@ class SideConnection:
         use_unstable_protocol: bool,
         options: dict[str, Any],
     ) -> None:
+        if listening:
+            require_asyncio(type(self).__name__)
         transport = as_transport(type(self).__name__, input_stream, output_stream)
         handlers = target(self) if callable(target) else target
         router = Router(handlers, side, unstable=use_unstable_protocol)
@@ -97,6 +101,16 @@ class SideConnection:
         tb: TracebackType | None,
     ) -> None:
         await self.close()
+
+
+def require_asyncio(name: str) -> None:
+    """Raises RuntimeError on trio, where what has this name cannot be used."""
+    if is_on_trio():
+        message = (
+            f"{name} runs on asyncio; on trio, make the connection with "
+            f"listening=False and run its listen() in a nursery"
+        )
+        raise RuntimeError(message)
 
 
 def as_transport(name: str, input_stream: Any, output_stream: Any) -> Transport:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from anyio import CancelScope
 
-from acp._runtime import Slot, fill, slot
+from acp._runtime import Runtime, Slot, fill
 
 if TYPE_CHECKING:
     from anyio.abc import TaskGroup
@@ -41,7 +41,8 @@ Duty = Callable[[Worker], Awaitable[None]]
 class Workers:
     """Gives each duty to a task."""
 
-    def __init__(self) -> None:
+    def __init__(self, runtime: Runtime) -> None:
+        self.runtime = runtime
         self._duties: deque[Duty] = deque()
         self._parked: list[Slot[Duty | None]] = []
         self._busy: set[Worker] = set()
@@ -59,12 +60,16 @@ class Workers:
         self._duties.append(duty)
         self._wake_supplier()
 
+    def later(self, delay: float, callback: Callable[[], None]) -> Callable[[], object]:
+        """Calls `callback` after `delay` seconds; the result, called before, prevents it."""
+        return self.runtime.later(delay, callback, self.assign)
+
     async def supply(self, group: TaskGroup) -> None:
         """Makes a task for each duty that finds none parked, until `finish()`."""
         while not self._finished:
             for _ in range(len(self._duties)):
                 group.start_soon(self._work, self._duties.popleft())
-            self._supplier = slot()
+            self._supplier = self.runtime.slot()
             await self._supplier
 
     def cancel_handlers(self) -> None:
@@ -107,6 +112,6 @@ class Workers:
             return self._duties.popleft()
         if self._finished or len(self._parked) >= _KEPT:
             return None
-        parked: Slot[Duty | None] = slot()
+        parked: Slot[Duty | None] = self.runtime.slot()
         self._parked.append(parked)
         return await parked

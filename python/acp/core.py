@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from acp._side import require_asyncio
 from acp.agent.connection import AgentSideConnection
 from acp.client.connection import ClientSideConnection
 from acp.exceptions import RequestError
@@ -51,7 +52,10 @@ async def run_agent(
         use_unstable_protocol: Whether unstable methods reach the agent.
         stdio_buffer_limit_bytes: Longest message read from the standard streams, in bytes.
         **connection_kwargs: The fields of `ConnectionOptions`.
+
+    It runs on asyncio, and raises RuntimeError on trio.
     """
+    require_asyncio("run_agent")
     if input_stream is None and output_stream is None:
         input_stream = _stdio(stdio_buffer_limit_bytes, connection_kwargs)
     connection = AgentSideConnection(

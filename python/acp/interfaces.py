@@ -299,7 +299,11 @@ class Client(Protocol):
     async def create_elicitation(
         self, message: str, mode: Any, **kwargs: Any
     ) -> CreateElicitationResponse:
-        """`elicitation/create`: asks the user for data, by a form or at an address."""
+        """`elicitation/create`: asks the user for data, by a form or at an address.
+
+        `mode` has `session_id` and `tool_call_id`, or `request_id`; and `requested_schema` for a
+        form, or `elicitation_id` and `url` for an address. `mode.mode` is `form` or `url`.
+        """
         _left_out()
 
     async def complete_elicitation(self, elicitation_id: str, **kwargs: Any) -> None:

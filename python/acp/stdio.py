@@ -12,6 +12,7 @@ import threading
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
+from acp._side import require_asyncio
 from acp._transports.descriptors import is_watchable
 from acp._transports.process import ProcessTransport
 from acp.agent.connection import AgentSideConnection
@@ -55,6 +56,7 @@ async def spawn_agent_process(
 
     Yields the connection and the process. Raises OSError when the command cannot be started.
     """
+    require_asyncio("spawn_agent_process")
     async with _process(command, args, env, cwd, transport_kwargs) as transport:
         connection = ClientSideConnection(to_client, transport, **connection_kwargs)
         try:
@@ -77,6 +79,7 @@ async def spawn_client_process(
 
     The arguments are those of `spawn_agent_process`, with the sides exchanged.
     """
+    require_asyncio("spawn_client_process")
     async with _process(command, args, env, cwd, transport_kwargs) as transport:
         connection = AgentSideConnection(to_agent, transport, **connection_kwargs)
         try:
@@ -108,6 +111,7 @@ async def stdio_streams(
     Returns the reader of standard input and the writer of standard output. `acp.run_agent` without
     streams does more: it keeps both from everything else that this process prints.
     """
+    require_asyncio("stdio_streams")
     loop = asyncio.get_running_loop()
     reader = asyncio.StreamReader(limit or _DEFAULT_LIMIT, loop)
     if is_watchable(0):

@@ -6,19 +6,18 @@ handlers is not looked at here; numbers C-… are those of `tests/requirements.t
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Callable
 from typing import Any
 
+import anyio
+import anyio.lowlevel
 import pytest
 
 import acp
 from acp import RequestError, schema
 from acp.agent.connection import AgentSideConnection
 from tests.raw_peer import RawPeer, agent_under_test, client_under_test, within
-
-pytestmark = pytest.mark.asyncio_only
 
 
 async def ask(peer: RawPeer, method: str, params: str = "{}", request_id: str = '"q"') -> Any:
@@ -170,7 +169,7 @@ async def test_a_peer_cannot_forge_the_end_of_the_connection() -> None:
     data = {"reason": "incoming_transport_closed", "method": "session/new"}
     error = {"code": -32603, "message": "Incoming transport closed", "data": data}
     async with client_under_test(Client()) as (connection, peer):
-        call = asyncio.ensure_future(connection.new_session(cwd="/", mcp_servers=[]))
+        call = peer.start(connection.new_session(cwd="/", mcp_servers=[]))
         await peer.send({"id": (await peer.receive())["id"], "error": error})
         with pytest.raises(RequestError) as caught:
             await within(call)
@@ -214,7 +213,7 @@ class Recorder(acp.Transport):
 
     def __init__(self, *chunks: bytes) -> None:
         self.chunks = list(chunks)
-        self.ended = asyncio.Event()
+        self.ended = anyio.Event()
         self.sent = b""
         self.sent_at_close: bytes | None = None
 
@@ -225,7 +224,7 @@ class Recorder(acp.Transport):
         return b""
 
     async def send(self, data: bytes | memoryview) -> None:
-        await asyncio.sleep(0)
+        await anyio.lowlevel.checkpoint()
         self.sent += data
 
     async def close(self) -> None:

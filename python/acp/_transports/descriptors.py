@@ -5,15 +5,18 @@ Owns non-blocking reads and writes and the state of the descriptors' flags. It o
 
 from __future__ import annotations
 
-import asyncio
 import os
 import stat
 import sys
+from typing import TYPE_CHECKING
 
 from anyio import BrokenResourceError, ClosedResourceError
 
-from acp._runtime import Slot, fill, slot
+from acp._runtime import Runtime
 from acp._transports.base import Transport
+
+if TYPE_CHECKING:
+    from acp._runtime.readiness import Readiness
 
 __all__ = ("DescriptorTransport", "is_watchable")
 
@@ -40,18 +43,15 @@ class DescriptorTransport(Transport):
         self._read_fd = read_fd
         self._write_fd = write_fd
         self._flags: list[tuple[int, bool]] = []
-        self._loop: asyncio.AbstractEventLoop | None = None
+        self._readiness: Readiness | None = None
         self._chunk: bytes | None = None
         self._failure: OSError | None = None
-        self._watching = False
-        self._reader: Slot[None] | None = None
-        self._writer: Slot[None] | None = None
         self._closed = False
 
     async def open(self) -> None:
-        if self._loop is not None:
+        if self._readiness is not None or self._closed:
             return
-        self._loop = asyncio.get_running_loop()
+        self._readiness = Runtime().readiness(self._read_fd, self._read)
         # Read both before setting one: they may be the same pipe or socket.
         self._flags = [(fd, _is_blocking(fd)) for fd in (self._read_fd, self._write_fd)]
         for fd, _ in self._flags:
@@ -68,38 +68,25 @@ class DescriptorTransport(Transport):
                 return data
             if self._failure is not None:
                 raise BrokenResourceError from self._failure
-            if not self._watching:
-                self._watch()
-            self._reader = slot()
-            await self._reader
+            if self._readiness is None:
+                raise ClosedResourceError
+            await self._readiness.readable()
 
-    def _watch(self) -> None:
-        if self._loop is None:
-            raise ClosedResourceError
-        self._loop.add_reader(self._read_fd, self._on_readable)
-        self._watching = True
-
-    def _unwatch(self) -> None:
-        if self._watching and self._loop is not None:
-            self._loop.remove_reader(self._read_fd)
-            self._watching = False
-
-    def _on_readable(self) -> None:
-        if self._chunk is not None:
-            # One chunk is kept ahead; more stays in the pipe, where it holds back the sender.
-            self._unwatch()
-            return
+    def _read(self) -> None:
         try:
-            self._chunk = os.read(self._read_fd, CHUNK)
+            if self._closed:
+                return
+            if self._chunk is None:
+                self._chunk = os.read(self._read_fd, CHUNK)
+                if self._chunk:
+                    return
         except (BlockingIOError, InterruptedError):
             return
         except OSError as exc:
             self._failure = exc
-        if not self._chunk:
-            self._unwatch()
-        if self._reader is not None:
-            fill(self._reader, None)
-            self._reader = None
+        # One chunk is kept ahead; more stays in the pipe, where it holds back the sender.
+        if self._readiness is not None:
+            self._readiness.pause()
 
     def send_nowait(self, data: bytes | memoryview) -> int:
         if self._closed or self._write_fd < 0:
@@ -114,41 +101,29 @@ class DescriptorTransport(Transport):
     async def send(self, data: bytes | memoryview) -> None:
         rest = memoryview(data)
         while rest := rest[self.send_nowait(rest) :]:
-            await self._writable()
-
-    async def _writable(self) -> None:
-        loop, fd = self._loop, self._write_fd
-        if loop is None:
-            raise ClosedResourceError
-        self._writer = waiter = slot()
-        loop.add_writer(fd, fill, waiter, None)
-        try:
-            await waiter
-        finally:
-            if self._write_fd == fd:
-                loop.remove_writer(fd)
+            if self._readiness is None:
+                raise ClosedResourceError
+            await self._readiness.writable(self._write_fd)
 
     def end_output(self) -> None:
         """Closes the sending side alone: the other end reads an end of input."""
         if self._write_fd < 0:
             return
-        if self._loop is not None:
-            self._loop.remove_writer(self._write_fd)
+        if self._readiness is not None:
+            self._readiness.end_writing(self._write_fd)
         if self._write_fd != self._read_fd:
             self._close_fd(self._write_fd)
         self._write_fd = -1
-        if self._writer is not None:
-            fill(self._writer, None)
 
     async def close(self) -> None:
         if self._closed:
             return
         self._closed = True
-        self._unwatch()
+        if self._readiness is not None:
+            self._readiness.end_reading()
         self.end_output()
+        self._readiness = None
         self._close_fd(self._read_fd)
-        if self._reader is not None:
-            fill(self._reader, None)
 
     def _close_fd(self, fd: int) -> None:
         for flagged, blocking in self._flags:

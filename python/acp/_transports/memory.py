@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from anyio import BrokenResourceError, ClosedResourceError
 
-from acp._runtime import Slot, fill, slot
+from acp._runtime import Runtime, Slot, fill
 from acp._transports.base import Transport
 
 __all__ = ("MemoryTransport", "memory_pair")
@@ -19,9 +19,10 @@ _CAPACITY = 256 * 1024
 class _Direction:
     """Bytes on the way from one end to the other."""
 
-    __slots__ = ("_chunks", "_ended", "_reader", "_size", "_writer")
+    __slots__ = ("_chunks", "_ended", "_reader", "_runtime", "_size", "_writer")
 
-    def __init__(self) -> None:
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
         self._chunks: list[bytes] = []
         self._size = 0
         self._ended = False
@@ -39,14 +40,14 @@ class _Direction:
         return len(taken)
 
     async def room(self) -> None:
-        self._writer = slot()
+        self._writer = self._runtime.slot()
         await self._writer
 
     async def take(self) -> bytes:
         while not self._chunks:
             if self._ended:
                 return b""
-            self._reader = slot()
+            self._reader = self._runtime.slot()
             await self._reader
         data = self._chunks[0] if len(self._chunks) == 1 else b"".join(self._chunks)
         self._chunks.clear()
@@ -105,5 +106,6 @@ def memory_pair() -> tuple[MemoryTransport, MemoryTransport]:
     Each direction holds up to 256 KiB; more waits with the sender. Part of this library, not of the
     protocol.
     """
-    one, other = _Direction(), _Direction()
+    runtime = Runtime()
+    one, other = _Direction(runtime), _Direction(runtime)
     return MemoryTransport(one, other), MemoryTransport(other, one)

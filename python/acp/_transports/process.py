@@ -5,16 +5,16 @@ Owns the child from start to reaping, with its process group, and the pipes. It 
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import os
 import signal
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
-from anyio import move_on_after
+from anyio import CancelScope, Event, move_on_after
 
+from acp._runtime import is_on_trio
 from acp._transports.base import Transport
 from acp._transports.descriptors import DescriptorTransport
 from acp._transports.environment import default_environment
@@ -58,11 +58,11 @@ class ProcessTransport(Transport):
         self._process: Process | None = None
         self._inner: DescriptorTransport | ThreadTransport | None = None
         self._stderr_pipe: StderrPipe | None = None
-        self._closed: asyncio.Future[None] | None = None
+        self._closed: Event | None = None
 
     @property
     def process(self) -> Process:
-        """The running process.
+        """The running process: asyncio's, or on trio a `trio.Process`.
 
         Its `stderr` may be read or left alone. Raises RuntimeError before `open()`.
         """
@@ -81,7 +81,7 @@ class ProcessTransport(Transport):
             stderr = self._stderr
             if stderr == subprocess.PIPE:
                 stderr, stderr_fd = pipes.from_child()
-            process = await asyncio.create_subprocess_exec(
+            process = await _start(
                 *self._command,
                 stdin=stdin,
                 stdout=stdout,
@@ -101,7 +101,7 @@ class ProcessTransport(Transport):
         await self._inner.open()
         if stderr_fd >= 0:
             self._stderr_pipe = StderrPipe(stderr_fd)
-            process.stderr = self._stderr_pipe.reader
+            process.stderr = cast("Any", self._stderr_pipe.reader)
 
     async def receive(self) -> bytes:
         data = await self._opened().receive()
@@ -126,18 +126,20 @@ class ProcessTransport(Transport):
         if self._process is None or self._inner is None:
             return
         if self._closed is not None:
-            await asyncio.shield(self._closed)
+            await self._closed.wait()
             return
-        self._closed = asyncio.get_running_loop().create_future()
+        self._closed = Event()
         try:
             # A child that was reaped before may have left its group's number to others.
             if self._process.returncode is None:
-                await self._end(self._process, self._inner)
+                # Each of its steps is bounded, and one left out would leave a child behind.
+                with CancelScope(shield=True):
+                    await self._end(self._process, self._inner)
         finally:
             await self._inner.close()
             if self._stderr_pipe is not None:
                 self._stderr_pipe.close()
-            self._closed.set_result(None)
+            self._closed.set()
 
     async def _end(self, process: Process, inner: DescriptorTransport | ThreadTransport) -> None:
         try:
@@ -161,6 +163,16 @@ class ProcessTransport(Transport):
 
 
 _NOT_OPEN = "The process has not been started: use `async with`, or give it to a connection"
+
+
+async def _start(*command: str, **options: Any) -> Process:
+    if is_on_trio():
+        from trio.lowlevel import open_process
+
+        return cast("Process", await open_process(command, **options))
+    from asyncio import create_subprocess_exec
+
+    return await create_subprocess_exec(*command, **options)
 
 
 class _Pipes:

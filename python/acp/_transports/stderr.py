@@ -1,6 +1,6 @@
 """What a child process writes to stderr, kept within bounds.
 
-Owns the pipe, the ring of the last bytes and the stream that users read them from.
+Owns the pipe, the ring of the last bytes and, on asyncio, the stream that users read them from.
 """
 
 from __future__ import annotations
@@ -12,16 +12,49 @@ import sys
 import threading
 from typing import TYPE_CHECKING, Any
 
+from acp._runtime import Runtime, is_on_trio
+
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-__all__ = ("StderrPipe", "StderrReader")
+    from acp._runtime.readiness import Readiness
+    from acp._transports.stderr_on_trio import TrioStderrReader
+
+__all__ = ("Ring", "StderrPipe", "StderrReader")
 
 CAPACITY = 64 * 1024
 """Bytes kept.
 
 What is older and unread is dropped: a child must never wait for somebody to read its stderr.
 """
+
+
+class Ring:
+    """The last 64 KiB of a stream, read or not."""
+
+    def __init__(self) -> None:
+        self._bytes = bytearray()
+        self.unread = 0
+        """How many of them nobody has read."""
+
+    @property
+    def text(self) -> str:
+        """All that it holds."""
+        return self._bytes.decode("utf-8", "replace")
+
+    def add(self, data: bytes) -> None:
+        """Adds what the child wrote."""
+        self._bytes += data
+        if len(self._bytes) > CAPACITY:
+            del self._bytes[:-CAPACITY]
+        self.unread = min(self.unread + len(data), CAPACITY)
+
+    def take(self, size: int) -> bytes:
+        """The next unread bytes, at most `size`."""
+        start = len(self._bytes) - self.unread
+        data = bytes(self._bytes[start : start + size])
+        self.unread -= len(data)
+        return data
 
 
 class StderrReader(asyncio.StreamReader):
@@ -32,28 +65,23 @@ class StderrReader(asyncio.StreamReader):
 
     def __init__(self) -> None:
         super().__init__(limit=CAPACITY)
-        self._tail = bytearray()
-        self._unread = 0
+        self._ring = Ring()
         self._readers = 0
 
     @property
     def tail(self) -> str:
         """The last 64 KiB, read or not."""
-        return self._tail.decode("utf-8", "replace")
+        return self._ring.text
 
     def collect(self, data: bytes) -> None:
         """Adds what the child wrote."""
-        self._tail += data
-        if len(self._tail) > CAPACITY:
-            del self._tail[:-CAPACITY]
-        self._unread = min(self._unread + len(data), CAPACITY)
+        self._ring.add(data)
         if self._readers:
             self._hand_over()
 
     def _hand_over(self) -> None:
-        if self._unread:
-            self.feed_data(bytes(self._tail[-self._unread :]))
-            self._unread = 0
+        if self._ring.unread:
+            self.feed_data(self._ring.take(CAPACITY))
 
     @contextlib.contextmanager
     def _reading(self) -> Generator[None, None, None]:
@@ -65,7 +93,7 @@ class StderrReader(asyncio.StreamReader):
             self._readers -= 1
 
     def at_eof(self) -> bool:
-        return not self._unread and super().at_eof()
+        return not self._ring.unread and super().at_eof()
 
     async def read(self, n: int = -1) -> bytes:
         with self._reading():
@@ -81,25 +109,29 @@ class StderrReader(asyncio.StreamReader):
 
 
 class StderrPipe:
-    """Reads one end of a pipe into a `StderrReader` for as long as it is open."""
+    """Reads one end of a pipe into a reader for as long as it is open."""
 
     def __init__(self, fd: int) -> None:
-        self.reader = StderrReader()
+        self.reader = _reader()
         self._fd = fd
-        self._loop = asyncio.get_running_loop()
+        runtime = Runtime()
+        self._in_loop = runtime.from_thread
+        self._readiness: Readiness | None = None
         if sys.platform == "win32":
             threading.Thread(target=self._read_blocking, name="acp_stderr", daemon=True).start()
         else:
             os.set_blocking(fd, False)
-            self._loop.add_reader(fd, self._on_readable)
+            self._readiness = runtime.readiness(fd, self._on_readable)
+            self._readiness.watch()
 
     def close(self) -> None:
         """Collects what is left in the pipe and closes it."""
         if self._fd < 0:
             return
         fd, self._fd = self._fd, -1
-        if sys.platform != "win32":
-            self._loop.remove_reader(fd)
+        if self._readiness is not None:
+            self._readiness.end_reading()
+            self._readiness = None
             with contextlib.suppress(OSError):
                 # The ring's size bounds this even when the child's own children go on writing.
                 for _ in range(4):
@@ -125,6 +157,14 @@ class StderrPipe:
         fd = self._fd
         with contextlib.suppress(OSError, RuntimeError):
             while data := os.read(fd, CAPACITY):
-                self._loop.call_soon_threadsafe(self.reader.collect, data)
-            self._loop.call_soon_threadsafe(self.close)
+                self._in_loop(self.reader.collect, data)
+            self._in_loop(self.close)
         os.close(fd)
+
+
+def _reader() -> StderrReader | TrioStderrReader:
+    if not is_on_trio():
+        return StderrReader()
+    from acp._transports.stderr_on_trio import TrioStderrReader
+
+    return TrioStderrReader()

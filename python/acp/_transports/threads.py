@@ -6,7 +6,6 @@ opens no descriptor.
 
 from __future__ import annotations
 
-import asyncio
 import os
 import threading
 from queue import SimpleQueue
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from anyio import BrokenResourceError, ClosedResourceError
 
-from acp._runtime import Slot, fill, slot
+from acp._runtime import Runtime, Slot, fill
 from acp._transports.base import Transport
 
 if TYPE_CHECKING:
@@ -35,9 +34,11 @@ class ThreadTransport(Transport):
     def __init__(self, read_fd: int, write_fd: int) -> None:
         self._read_fd = read_fd
         self._write_fd = write_fd
-        self._loop: asyncio.AbstractEventLoop | None = None
+        self._runtime = Runtime()
+        self._in_loop: Callable[..., object] | None = None
         self._chunk: bytes | None = None
         self._failure: OSError | None = None
+        self._reading = False
         self._reader: Slot[None] | None = None
         self._writer: Slot[OSError | None] | None = None
         self._wanted = threading.Semaphore(0)
@@ -45,9 +46,9 @@ class ThreadTransport(Transport):
         self._closed = False
 
     async def open(self) -> None:
-        if self._loop is not None:
+        if self._in_loop is not None:
             return
-        self._loop = asyncio.get_running_loop()
+        self._in_loop = self._runtime.from_thread
         for target in (self._read_all, self._write_all):
             threading.Thread(target=target, name=f"acp{target.__name__}", daemon=True).start()
 
@@ -55,12 +56,12 @@ class ThreadTransport(Transport):
         if self._closed:
             raise ClosedResourceError
         if self._chunk is None and self._failure is None:
-            if self._reader is None:
-                self._reader = slot()
+            # A read whose caller gave up goes on in its thread; its bytes are the next one's.
+            if not self._reading:
+                self._reading = True
                 self._wanted.release()
-            # Shielded: the read goes on in its thread, and its bytes belong to the next call.
-            await asyncio.shield(self._reader)
-        self._reader = None
+            self._reader = self._runtime.slot()
+            await self._reader
         if self._failure is not None:
             raise BrokenResourceError from self._failure
         data = self._chunk or b""
@@ -71,7 +72,7 @@ class ThreadTransport(Transport):
     async def send(self, data: bytes | memoryview) -> None:
         if self._closed:
             raise ClosedResourceError
-        self._writer = waiter = slot()
+        self._writer = waiter = self._runtime.slot()
         self._output.put((bytes(data), waiter))
         failure = await waiter
         if failure is not None:
@@ -89,15 +90,16 @@ class ThreadTransport(Transport):
         if self._closed:
             return
         self._closed = True
-        if self._loop is None:
+        if self._in_loop is None:
             os.close(self._read_fd)
             os.close(self._write_fd)
             return
         self._wanted.release()
         self.end_output()
-        for waiter in (self._reader, self._writer):
-            if waiter is not None:
-                fill(waiter, None)
+        if self._reader is not None:
+            fill(self._reader, None)
+        if self._writer is not None:
+            fill(self._writer, None)
 
     def _read_all(self) -> None:
         try:
@@ -115,6 +117,7 @@ class ThreadTransport(Transport):
             os.close(self._read_fd)
 
     def _received(self, data: bytes, failure: OSError | None) -> None:
+        self._reading = False
         self._chunk, self._failure = data, failure
         if self._reader is not None:
             fill(self._reader, None)
@@ -137,10 +140,10 @@ class ThreadTransport(Transport):
 
     def _call(self, function: Callable[..., object], *args: object) -> bool:
         """Runs the function in the loop. False when the loop has ended."""
-        if self._loop is None:
-            return False
         try:
-            self._loop.call_soon_threadsafe(function, *args)
+            if self._in_loop is None:
+                return False
+            self._in_loop(function, *args)
         except RuntimeError:
             return False
         return True

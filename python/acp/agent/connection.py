@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, final
 
 from acp import schema
 from acp._arguments import given
+from acp._elicitation import elicitation_request
 from acp._side import SideConnection
 
 if TYPE_CHECKING:
@@ -183,12 +184,36 @@ class AgentSideConnection(SideConnection):
         )
         return await self._connection.request("terminal/kill", params)
 
+    async def create_elicitation(
+        self, message: str, mode: Any, **kwargs: Any
+    ) -> schema.CreateElicitationResponse:
+        """`elicitation/create`: asks the user for data, by a form or at an address.
+
+        `mode` is an object or a mapping with `session_id` (and perhaps `tool_call_id`) or
+        `request_id`, and with `requested_schema` for a form or `elicitation_id` and `url` for an
+        address.
+        """
+        params = elicitation_request(message, mode, kwargs or None)
+        return await self._connection.request("elicitation/create", params)
+
     async def complete_elicitation(self, elicitation_id: str, **kwargs: Any) -> None:
         """`elicitation/complete`: what the user did at an address is done."""
         params = schema.CompleteElicitationNotification(
             elicitation_id=elicitation_id, field_meta=kwargs or None
         )
         await self._connection.notify("elicitation/complete", params)
+
+    async def auth_status_update(
+        self,
+        state: schema.AuthState,
+        accounts: list[schema.AuthAccount] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """`auth/status_update` (unstable): who is logged in has changed."""
+        params = schema.AuthStatusUpdateNotification(
+            state=state, **given(accounts=accounts), field_meta=kwargs or None
+        )
+        await self._connection.notify("auth/status_update", params)
 
     def on_connect(self, conn: Agent) -> None:
         """Does nothing; it makes this class a `Client` for the agent."""
