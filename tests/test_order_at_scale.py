@@ -62,10 +62,12 @@ async def test_a_thousand_sessions_keep_their_order_and_none_holds_up_another() 
         assert client.seen[session] == updates
         ended.append(session)
 
+    # However slow the machine: answers never go past the handler that keeps its session waiting.
+    limits = acp.Limits(lane_patience=None)
     one, other = acp.memory_pair()
     async with (
         serving(AgentSideConnection, Streaming(), one),
-        serving(ClientSideConnection, client, other) as (agent, _),
+        serving(ClientSideConnection, client, other, limits=limits) as (agent, _),
     ):
         with anyio.fail_after(BOUND):
             async with anyio.create_task_group() as held:
