@@ -8,7 +8,8 @@
 #   gen       write the generated files anew from schema/
 #   interop   against peers built on the TypeScript SDK; needs Node
 #   compat    JSON conformance, and against peers built on the Rust SDK; reads outside data, see ACP_SHARED
-#   bench     speed and memory beside others, with the floors that have to hold
+#   wheel     a release wheel in dist/, optimised by profile; needs rustup
+#   bench     speed and memory of that wheel beside others, with the floors that have to hold
 #   docs      reference tables and links
 #   pythons   the tests on every Python found on this machine
 #   fuzz      a search for inputs that break the core; needs a nightly Rust and cargo-fuzz, takes long
@@ -21,6 +22,7 @@ PROFILE ?= release
 
 VENV := .venv
 PEER_VENV := .venv-peer
+BENCH_VENV := .venv-bench
 PY := $(VENV)/bin/python
 CARGO ?= cargo
 PEER := agent-client-protocol==0.12.1
@@ -28,15 +30,19 @@ PEER := agent-client-protocol==0.12.1
 TOOLS_READY := $(VENV)/.tools-ready
 EXTENSION_READY := $(VENV)/.extension-ready
 PEER_READY := $(PEER_VENV)/.ready
+WHEEL_READY := dist/.ready
+BENCH_READY := $(BENCH_VENV)/.ready
 RUST_SOURCES := Cargo.toml $(wildcard Cargo.lock) \
 	$(shell find rust/acp-core rust/acp-python -name '*.rs' -not -path '*/target/*' -o -name Cargo.toml -not -path '*/target/*')
+WHEEL_SOURCES := $(RUST_SOURCES) pyproject.toml README.md tools/training.py \
+	$(shell find python -name '*.py' -o -name '*.pyi' -o -name py.typed)
 
 # The extension crate asks an interpreter how it was built; without this, Cargo asks whichever comes first.
 export PYO3_PYTHON := $(CURDIR)/$(PY)
 export ACP_SHARED
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help setup demo test lint gen interop compat bench docs pythons fuzz clean
+.PHONY: help setup demo test lint gen interop compat wheel bench docs pythons fuzz clean
 .DEFAULT_GOAL := help
 
 help:
@@ -64,6 +70,24 @@ $(PEER_READY): Makefile $(TOOLS_READY)
 	$(PEER_VENV)/bin/python -m pip install --quiet '$(PEER)' pytest pytest-benchmark pytest-timeout
 	@touch $@
 
+$(WHEEL_READY): $(TOOLS_READY) $(WHEEL_SOURCES)
+	rm -rf dist
+	@# It merges the profiles, and belongs to the compiler's own version.
+	@rustup component add llvm-tools 2>/dev/null \
+		|| { echo "a wheel is optimised by profile: needed is rustup component add llvm-tools"; exit 1; }
+	$(PY) -m maturin build --quiet --release --pgo --interpreter $(PY) --out dist
+	@touch $@
+
+$(BENCH_READY): $(WHEEL_READY)
+	test -x $(BENCH_VENV)/bin/python || $(PY) -m venv $(BENCH_VENV)
+	$(BENCH_VENV)/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
+	$(BENCH_VENV)/bin/python -m pip install --quiet --group benches
+	$(BENCH_VENV)/bin/python -m pip install --quiet --force-reinstall --no-deps dist/*.whl
+	$(BENCH_VENV)/bin/python -m pip install --quiet dist/*.whl
+	@touch $@
+
+wheel: $(WHEEL_READY)
+
 demo: setup
 	$(VENV)/bin/acp demo
 
@@ -87,8 +111,8 @@ compat: setup
 	$(PY) -m tools.jsontestsuite
 	$(PY) -m tools.rust_peer
 
-bench: setup $(PEER_READY)
-	$(PY) -m benches --peer $(PEER_VENV)/bin/python
+bench: $(BENCH_READY) $(PEER_READY)
+	$(BENCH_VENV)/bin/python -m benches --peer $(PEER_VENV)/bin/python
 
 docs: gen
 	$(PY) -m tools.readme
@@ -98,4 +122,4 @@ pythons: $(TOOLS_READY)
 	$(PY) -m tools.pythons
 
 clean:
-	rm -rf $(VENV) $(PEER_VENV) .venv-3.* target tests/interop/peers/node_modules
+	rm -rf $(VENV) $(PEER_VENV) $(BENCH_VENV) dist .venv-3.* target tests/interop/peers/node_modules

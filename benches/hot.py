@@ -1,7 +1,7 @@
 """Where the time of one operation goes: `python -m benches.hot "decode tool_update"`.
 
 Owns the running of Linux's `perf` on this library's side, and the table that is made of what it
-found. Needs `perf` and an extension with symbols, as `make setup` builds it.
+found. Needs `perf` and an extension with symbols, as every build here has them.
 """
 
 from __future__ import annotations
