@@ -9,7 +9,7 @@ import acp._core
 
 STUB = Path(acp._core.__file__).parent / "_core.pyi"
 # For type checkers only; for pickle only; the binding's own.
-STUB_ONLY = {"Event"}
+STUB_ONLY = {"Event", "Left"}
 UNTOLD = {"_restore"}
 
 

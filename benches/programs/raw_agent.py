@@ -17,12 +17,12 @@ TEN = wire.FRAMES["chunk"] * 8 + wire.FRAMES["tool_update"] * 2
 TENS_PER_WRITE = 32
 
 
-def result(method: str) -> dict[str, object]:
-    if method == "initialize":
-        return {"protocolVersion": 1, "agentCapabilities": {}, "authMethods": []}
-    if method == "session/new":
-        return {"sessionId": wire.SESSION}
-    return {"stopReason": "end_turn"}
+# Of a request's answer only the id changes, so that it is not encoded anew.
+ANSWERS = {
+    "initialize": b'{"protocolVersion":1,"agentCapabilities":{},"authMethods":[]}',
+    "session/new": b'{"sessionId":"%s"}' % wire.SESSION.encode(),
+    "session/prompt": b'{"stopReason":"end_turn"}',
+}
 
 
 def main() -> None:
@@ -38,7 +38,8 @@ def main() -> None:
                 now = min(left, TENS_PER_WRITE)
                 out.write(TEN * now)
                 left -= now
-        out.write(wire.frame({"jsonrpc": "2.0", "id": message["id"], "result": result(method)}))
+        number = json.dumps(message["id"]).encode()
+        out.write(b'{"jsonrpc":"2.0","id":%s,"result":%s}\n' % (number, ANSWERS[method]))
         out.flush()
 
 

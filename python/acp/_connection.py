@@ -74,6 +74,7 @@ class Connection:
             Serving(self._core, options, self._outbox.schedule),
             limits,
             wrote=self._outbox.schedule,
+            flush=self._outbox.flush,
             ended=self._begin_closing,
         )
         self._started = False
@@ -97,7 +98,11 @@ class Connection:
         lane = getattr(params, "session_id", None) if held else None
         call = Call(self._runtime.slot(), held=held, lane=lane)
         self._calls.add(request_id, call)
-        self._outbox.schedule()
+        # The only one that waits has nothing to gain from others that might be queued in this turn.
+        if len(self._calls) == 1:
+            self._outbox.flush()
+        else:
+            self._outbox.schedule()
         run = current_run.get()
         self._dispatcher.call_started(run)
         try:
@@ -156,6 +161,7 @@ class Connection:
     async def _run(self) -> None:
         try:
             await self._transport.open()
+            self._transport.offer_to(self._dispatcher.take)
             async with create_task_group() as group:
                 self._outbox.open()
                 self._workers.assign(self._dispatcher.pump)

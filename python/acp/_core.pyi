@@ -4,7 +4,9 @@ Nothing here does I/O, reads a clock, starts a thread or logs. Bytes go in, even
 to send are taken.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextvars import Context, ContextVar
+from types import CoroutineType
 from typing import Any, ClassVar, Final, Literal, final
 
 from typing_extensions import Self, disjoint_base
@@ -192,6 +194,80 @@ class FrameRejected:
     """parse, depth, size, utf8, envelope, duplicate, batch, response, id."""
     answered: bool
     size: int
+
+@disjoint_base
+class HandlerRun:
+    """One call of a handler, from its first step to its end."""
+
+    def __new__(cls, owner: object, event: Event, route: Any) -> Self: ...
+    @property
+    def owner(self) -> object:
+        """The dispatcher that started it."""
+    @property
+    def event(self) -> Any:
+        """The message that it handles."""
+    @property
+    def route(self) -> Any:
+        """The route that chose the handler, or None."""
+    calls: int
+    """Unanswered requests and blocked sends that its code waits for, on the same connection."""
+    lane: Any
+    """The lane that it keeps, or None."""
+    closing: bool
+    """It waits for the connection to close, and is not cancelled by that."""
+    suspended: Any
+    """What drives it on, or None."""
+
+Left = tuple[CoroutineType[Any, Any, Any], Context, object]
+"""What a handler left that did not end in its first step: body, context, what it waits for."""
+
+@final
+class Steps:
+    """Takes the first steps of one connection's handlers, and tells when other tasks are due.
+
+    Each step runs in a copy of the current context, in which `mark` is set to its run.
+
+    `direct` maps the methods of notifications to pairs of a route and the function that calls the
+    handler with the params; `kept` has the keys of the lanes that are kept; `finish` makes a
+    coroutine of an awaitable that is none. Other tasks are due after `most` steps or `longest`
+    seconds.
+    """
+
+    def __new__(
+        cls,
+        owner: object,
+        direct: dict[str, tuple[Any, Callable[[Any], Any]]],
+        kept: dict[str | None, Any],
+        mark: ContextVar[Any],
+        finish: Callable[[Any], CoroutineType[Any, Any, Any]],
+        *,
+        most: int,
+        longest: float,
+    ) -> Self: ...
+    def run(
+        self, events: list[Event], at: int, /
+    ) -> tuple[int, HandlerRun | None, Left | BaseException | None]:
+        """Has `events` handled from index `at` on.
+
+        Returns the index of the next one. It stops before one that is no notification in `direct`,
+        is of a kept lane, or has a token; when other tasks are due; and behind one whose handler
+        did not simply end: its run is the second item, and the third what it left, or what it
+        raised.
+        """
+    def first(
+        self, run: HandlerRun, function: Callable[[Any], Any], argument: object, /
+    ) -> Left | None:
+        """Calls `function` with `argument` and takes the first step of what it returns.
+
+        None when it ended in that. Raises what it raised.
+        """
+    def tick(self) -> bool:
+        """Counts a step that was taken elsewhere. Whether other tasks are due."""
+    @property
+    def spent(self) -> bool:
+        """Whether other tasks are due."""
+    def renew(self) -> None:
+        """They had their turn."""
 
 Event = RequestReceived | NotificationReceived | ResponseReceived | RequestCancelled | FrameRejected
 

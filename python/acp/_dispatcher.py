@@ -1,8 +1,8 @@
 """From received events to handlers: the only pump of a connection.
 
 Owns the order in which handlers take their first step, and who goes on reading when a handler
-suspends. It knows no method by name (the router does), counts nothing that waits (the backlog does)
-and answers nothing (`acp._serving` does).
+suspends. It knows no method by name (the router does), counts nothing that waits (the backlog
+does), takes no step itself (`acp._starting` does) and answers nothing (`acp._serving` does).
 
 A handler's first step is taken right here, without a task. A handler that suspends is driven to its
 end by the task that made the step, and another task of the pool takes over what that one was doing:
@@ -13,33 +13,31 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from contextvars import copy_context
-from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from anyio import BrokenResourceError, ClosedResourceError, get_cancelled_exc_class
+from anyio import BrokenResourceError, ClosedResourceError
 
 from acp._backlog import Backlog
 from acp._calls import Calls, HeldResponse
 from acp._core import (
     FrameRejected,
+    HandlerRun,
     InternalError,
     NotificationReceived,
     RequestCancelled,
     RequestReceived,
     ResponseReceived,
 )
-from acp._lanes import CancelRun, HandlerRun, Lane, Lanes, RequestRun
+from acp._lanes import Lane, Lanes
 from acp._runtime import Slot, fill
-from acp._stepping import Suspended, as_coroutine, first_step
+from acp._starting import Starter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from types import CoroutineType
+    from collections.abc import Callable
 
     from acp import _core
     from acp._limits import Limits
-    from acp._router import Route, Router
+    from acp._router import Router
     from acp._serving import Serving
     from acp._transports.base import Transport
     from acp._workers import Worker, Workers
@@ -63,6 +61,7 @@ class Dispatcher:
         limits: Limits,
         *,
         wrote: Callable[[], None],
+        flush: Callable[[], None],
         ended: Callable[[Exception | None], None],
     ) -> None:
         self._core = core
@@ -73,23 +72,25 @@ class Dispatcher:
         self._runtime = workers.runtime
         self._serving = serving
         self._limits = limits
-        self._wrote = wrote
+        self._flush = flush
         self._ended = ended
-        self._events: Iterator[_core.Event] = iter(())
+        self._events: list[_core.Event] = []
+        self._next = 0
         self._reading = True
         self._input_ended = False
+        self._taken = False
+        self._failure: Exception | None = None
         self._stopped = False
         self._reader: Worker | None = None
         self._unstarted: deque[RequestReceived] = deque()
         self._gate: deque[Any] | None = None
-        self._following = 0
         self._closing = 0
         self._idle: Slot[None] | None = None
         self._rejected = 0
         self._backlog = Backlog(
             workers.runtime,
             limits,
-            lambda: self._following - len(serving),
+            lambda: self._starter.following - len(serving),
             lambda: len(calls) > 0,
         )
         self._lanes = Lanes(
@@ -98,6 +99,7 @@ class Dispatcher:
             workers.later,
             lambda lane: workers.assign(lambda worker: self._run_queue(worker, lane.released)),
         )
+        self._starter = Starter(self, core, router, serving, limits, self._lanes.kept, wrote)
         self._on: dict[type[_core.Event], Callable[[Any], HandlerRun | None]] = {
             NotificationReceived: self._on_notification,
             RequestReceived: self._on_request,
@@ -108,27 +110,43 @@ class Dispatcher:
 
     async def pump(self, worker: Worker) -> None:
         """Reads and dispatches until the input ends or, after a suspension, another task does."""
-        on = self._on
-        most, longest = self._limits.steps_per_turn, self._limits.seconds_per_turn
-        # Steps count on from chunk to chunk: receiving need not let other tasks run.
-        steps = 0
+        turn = self._starter.turn
         while self._reading:
-            since = perf_counter()
-            for event in self._events:
-                run = on[type(event)](event)
+            while self._next < len(self._events):
+                run = self._start_next()
                 if run is not None:
                     self._workers.assign(self.pump)
                     await self._carry_on(worker, run)
                     return
-                steps += 1
-                if steps >= most or perf_counter() - since > longest:
+                # Steps count on from chunk to chunk: receiving need not let other tasks run.
+                if turn.spent:
                     await self._runtime.turn()
                     if not self._reading:
                         return
-                    steps, since = 0, perf_counter()
+                    turn.renew()
+            self._events.clear()
+            self._next = 0
             if self._core.output_size:
-                self._wrote()
+                self._flush()
             await self._receive(worker)
+
+    def _start_next(self) -> HandlerRun | None:
+        """Starts the handlers of the events at hand, or of one that is not so simple.
+
+        The run of a handler that suspended, or None: then go on, when it is not others' turn.
+        """
+        if self._gate is None:
+            at = self._next
+            self._next, run = self._starter.notifications(self._events, at)
+            if run is not None:
+                self._lanes.open(run)
+            if self._next > at:
+                return run
+        event = self._events[self._next]
+        self._next += 1
+        run = self._on[type(event)](event)
+        self._starter.turn.tick()
+        return run
 
     async def _receive(self, worker: Worker) -> None:
         """Waits for the next chunk, or ends the reading."""
@@ -138,18 +156,45 @@ class Dispatcher:
             return
         self._reader = worker
         try:
-            if len(self._backlog) or self._following:
+            if len(self._backlog) or self._starter.following:
                 await self._backlog.room()
             data = await self._transport.receive()
             self._input_ended = not data
-            events = self._core.receive(data) if data else self._core.end_of_input()
+            if self._failure is not None:
+                raise self._failure
+            if not self._taken:
+                self._events = self._core.receive(data) if data else self._core.end_of_input()
         except (BrokenResourceError, ClosedResourceError, OverflowError, InternalError) as exc:
             self._reading = False
             self._ended(exc)
-        else:
-            self._events = iter(events)
         finally:
+            self._taken = False
             self._reader = None
+
+    def take(self, data: bytes) -> bool:
+        """Receives bytes right where they arrive, when answers are what is waited for.
+
+        Whether no task has to go on with them: they were answers and nothing else.
+        """
+        if not self._reading or not len(self._calls):
+            return False
+        self._taken = True
+        try:
+            self._events = self._core.receive(data)
+        except Exception as exc:  # noqa: BLE001 - raised again in the task that receives
+            self._failure = exc
+            return False
+        for event in self._events:
+            if type(event) is not ResponseReceived:
+                return False
+            self._next += 1
+            self._on_response(event)
+        if len(self._backlog):
+            return False
+        self._taken = False
+        self._events.clear()
+        self._next = 0
+        return True
 
     def stop(self) -> None:
         """Starts no further handler: answers that are here are handed over, the rest is dropped."""
@@ -165,7 +210,7 @@ class Dispatcher:
 
     async def wait_until_idle(self) -> None:
         """Returns when no handler runs but those that wait for the connection to close."""
-        while self._following > self._closing or (len(self._backlog) and not self._stopped):
+        while self._starter.following > self._closing or (len(self._backlog) and not self._stopped):
             self._idle = self._runtime.slot()
             await self._idle
 
@@ -200,7 +245,7 @@ class Dispatcher:
         lane = self._lanes.get(event.lane)
         if lane is not None:
             return self._lanes.wait(lane, event)
-        run = self._start_notification(event)
+        run = self._starter.notification(event)
         if run is not None:
             self._lanes.open(run)
         return run
@@ -217,7 +262,10 @@ class Dispatcher:
                 return self._lanes.wait(lane, event)
         if self._unstarted or len(self._serving) >= self._limits.running_handlers:
             return self._backlog.put(self._unstarted, event)
-        return self._start_request(event, route)
+        run = self._starter.request(event, route)
+        if run is not None and route is not None and route.opens:
+            self._gate = deque()
+        return run
 
     def _on_response(self, event: ResponseReceived) -> HandlerRun | None:
         call = self._calls.settle(event.id)
@@ -238,67 +286,6 @@ class Dispatcher:
         self._rejected += 1
         if self._rejected == 1:
             _log.warning("Received what is no message (%s); more is only counted", event.reason)
-        return None
-
-    # Starting.
-
-    def _start_notification(self, event: NotificationReceived) -> HandlerRun | None:
-        route = self._router.notification(event.method)
-        if route is None:
-            return self._notification_ended(HandlerRun(self, event, None), None)
-        if route.ends_turns:
-            run = CancelRun(self, event, route, self._serving.turns(event.lane))
-        else:
-            run = HandlerRun(self, event, route)
-        try:
-            body = as_coroutine(route.call(event.params()))
-        except Exception as exc:  # noqa: BLE001 - the boundary of user code
-            return self._notification_ended(run, exc)
-        return self._step(run, body)
-
-    def _notification_ended(self, run: HandlerRun, failure: BaseException | None) -> None:
-        if failure is not None:
-            name, method = type(failure).__name__, run.event.method
-            _log.warning("The notification %s could not be handled: %s", method, name)
-            _log.debug("The notification %s could not be handled", method, exc_info=failure)
-        if type(run) is CancelRun:
-            for cancelled in run.turns:
-                self._serving.cancel_turn(cancelled)
-        if run.event.token is not None:
-            self._core.handled(run.event.token)
-            self._wrote()
-
-    def _start_request(self, event: RequestReceived, route: Route | None) -> HandlerRun | None:
-        # One that was answered, being cancelled, is not; nor one behind a failed `initialize`.
-        if not self._core.admit(event.token):
-            self._wrote()
-            return None
-        run = RequestRun(self, event, route)
-        suspended = self._step(run, self._serving.serve(run))
-        if suspended is not None and route is not None and route.opens:
-            self._gate = deque()
-        return suspended
-
-    def _step(self, run: HandlerRun, body: CoroutineType[Any, Any, Any]) -> HandlerRun | None:
-        """Takes a handler's first step. The run, when it did not end."""
-        context = copy_context()
-        failure: BaseException | None = None
-        try:
-            yielded = context.run(first_step, run, body)
-        except StopIteration:
-            if type(run) is HandlerRun and run.event.token is None:
-                return None
-        except Exception as exc:  # noqa: BLE001 - the boundary of user code
-            failure = exc
-        except get_cancelled_exc_class() as exc:
-            # Nothing can have cancelled this task during the step: the handler raised it by itself.
-            failure = exc
-        else:
-            run.suspended = Suspended(body, context, yielded)
-            self._following += 1
-            return run
-        if type(run) is not RequestRun:
-            self._notification_ended(run, failure)
         return None
 
     def _moved(self) -> None:
@@ -330,12 +317,12 @@ class Dispatcher:
         except BaseException as exc:  # noqa: BLE001 - raised again where it is not the handler's
             failure = self._runtime.failure_of(exc)
         finally:
-            worker.run = None
-            self._following -= 1
+            worker.run = run.suspended = None
+            self._starter.following -= 1
             self._closing -= run.closing
             self._moved()
         if run.lane is not None:
-            self._notification_ended(run, failure)
+            self._starter.ended(run, failure)
 
     async def _run_lane(self, worker: Worker, lane: Lane) -> None:
         """Goes on with a lane whose handler in front has ended."""
@@ -349,13 +336,13 @@ class Dispatcher:
             if type(item) is HeldResponse:
                 fill(item.call.slot, item.event)
             elif type(item) is RequestReceived:
-                run = self._start_request(item, self._router.request(item.method))
+                run = self._starter.request(item, self._router.request(item.method))
                 if run is not None:
                     self._workers.assign(lambda other: self._run_lane(other, lane))
                     await self._carry_on(worker, run)
                     return
             else:
-                run = self._start_notification(item)
+                run = self._starter.notification(item)
                 if run is not None:
                     self._lanes.take_head(lane, run)
                     await self._follow(worker, run)
@@ -388,7 +375,7 @@ class Dispatcher:
                     queue.clear()
                 return
             event = self._backlog.take(queue)
-            run = self._start_request(event, self._router.request(event.method))
+            run = self._starter.request(event, self._router.request(event.method))
             if run is not None:
                 self._workers.assign(lambda other: self._run_queue(other, queue))
                 await self._carry_on(worker, run)

@@ -11,7 +11,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from acp._calls import HeldResponse
-from acp._core import RequestReceived
+from acp._core import HandlerRun, RequestReceived
 from acp._runtime import fill
 
 if TYPE_CHECKING:
@@ -20,35 +20,11 @@ if TYPE_CHECKING:
     from anyio import CancelScope
 
     from acp._backlog import Backlog
-    from acp._core import NotificationReceived
     from acp._router import Route
-    from acp._stepping import Suspended
 
-__all__ = ("CancelRun", "HandlerRun", "Lane", "Lanes", "RequestRun")
+__all__ = ("CancelRun", "Lane", "Lanes", "RequestRun")
 
 _log = logging.getLogger("acp")
-
-
-class HandlerRun:
-    """One call of a handler, from its first step to its end."""
-
-    # Made for each message, and so no more than what each needs.
-    __slots__ = ("calls", "closing", "event", "lane", "owner", "route", "suspended")
-
-    def __init__(
-        self, owner: object, event: NotificationReceived | RequestReceived, route: Route | None
-    ) -> None:
-        self.owner = owner
-        """The dispatcher that started it."""
-        self.event = event
-        self.route = route
-        self.calls = 0
-        """Unanswered requests and blocked sends that its code waits for, on the same connection."""
-        self.lane: Lane | None = None
-        """The lane that it keeps."""
-        self.closing = False
-        """It waits for the connection to close, and is not cancelled by that."""
-        self.suspended: Suspended | None = None
 
 
 class RequestRun(HandlerRun):
@@ -56,8 +32,8 @@ class RequestRun(HandlerRun):
 
     __slots__ = ("cancelled", "scope", "token", "turn_cancelled")
 
-    def __init__(self, owner: object, event: RequestReceived, route: Route | None) -> None:
-        super().__init__(owner, event, route)
+    def __init__(self, owner: object, event: Any, route: Any) -> None:
+        del owner, route
         self.token = event.token
         self.scope: CancelScope | None = None
         self.cancelled = False
@@ -71,16 +47,8 @@ class CancelRun(HandlerRun):
 
     __slots__ = ("turns",)
 
-    def __init__(
-        self,
-        owner: object,
-        event: NotificationReceived,
-        route: Route,
-        turns: tuple[RequestRun, ...],
-    ) -> None:
-        super().__init__(owner, event, route)
-        self.turns = turns
-        """The turns that are cancelled at its end: those that had started before it."""
+    turns: tuple[RequestRun, ...]
+    """The turns that are cancelled at its end: those that had started before it."""
 
 
 class Lane:
@@ -128,19 +96,20 @@ class Lanes:
         """Calls a function after some seconds; the result, called before, prevents it."""
         self._start = start
         """Has the released requests of a lane start, later."""
-        self._by_key: dict[str | None, Lane] = {}
-        self.get = self._by_key.get
+        self.kept: dict[str | None, Lane] = {}
+        """The lanes by their key; only this class changes it."""
+        self.get = self.kept.get
         """The lane with a key, when a handler keeps it."""
 
     def open(self, run: HandlerRun) -> None:
         """The first step of `run` did not end: it keeps the lane of its message from now on."""
         key = run.event.lane
-        run.lane = self._by_key[key] = Lane(key, run)
+        run.lane = self.kept[key] = Lane(key, run)
 
     def close(self, lane: Lane) -> None:
         """Nothing waits any more, and no handler keeps the lane."""
-        if self._by_key.get(lane.key) is lane:
-            del self._by_key[lane.key]
+        if self.kept.get(lane.key) is lane:
+            del self.kept[lane.key]
 
     def take_head(self, lane: Lane, head: HandlerRun | None) -> None:
         """Another handler keeps the lane from now on, or, for a moment, none."""
@@ -178,7 +147,7 @@ class Lanes:
 
     def release_all(self) -> None:
         """Hands over every answer that waits."""
-        for lane in self._by_key.values():
+        for lane in self.kept.values():
             self.release(lane)
 
     def _lose_patience(self, lane: Lane) -> None:

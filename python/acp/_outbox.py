@@ -79,6 +79,11 @@ class Outbox:
             self._scheduled = True
             self._runtime.soon(self._flush)
 
+    def flush(self) -> None:
+        """Has what is queued go out now, if it would go out alone: nothing else is on its way."""
+        if not self._writing and self._opened:
+            self._flush()
+
     def sent(self) -> bool:
         """Schedules the message just queued, and tells whether its sender has to `pause()`."""
         self.schedule()

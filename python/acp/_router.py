@@ -99,6 +99,10 @@ class Router:
         }
         self._requests: dict[str, Route | None] = {}
         self._notifications: dict[str, Route | None] = {}
+        self.direct: dict[str, tuple[Route, Callable[[Any], Any]]] = {}
+        """The routes of notifications that were needed so far and have no other effect than their
+        handler's, with what calls it.
+        """
 
     def request(self, method: str) -> Route | None:
         """The route of a request; None when nothing serves it."""
@@ -125,6 +129,8 @@ class Router:
             # Not remembered: the peer chooses these names, and could make any number of them.
             return self._extension(kind, method)
         route = known[method] = self._build(found)
+        if kind == "notification" and route is not None and not route.ends_turns:
+            self.direct[method] = (route, route.call)
         return route
 
     def _build(self, method: Method) -> Route | None:

@@ -1,33 +1,23 @@
-"""Running the first step of a handler without a task.
+"""Running a handler that did not end in its first step, which the core's `Steps` took.
 
-A handler that never suspends ends in that step, which costs no task. One that suspends is driven on
-by the task that made the first step, so that `current_task()`, timeouts and cancel scopes stay true
-for it from first to last step. Owns that mechanism and the mark that tells code which handler it
-runs for. It knows no message.
+It is driven on by the task that made the first step, so that `current_task()`, timeouts and cancel
+scopes stay true for it from first to last step. Owns that mechanism and the mark that tells code
+which handler it runs for. It knows no message.
 """
 
 from __future__ import annotations
 
 from contextvars import Context, ContextVar
-from types import CoroutineType
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Awaitable, Generator
+    from types import CoroutineType
 
-__all__ = ("Suspended", "as_coroutine", "current_run", "first_step")
+__all__ = ("Suspended", "current_run", "finish")
 
 current_run: ContextVar[Any] = ContextVar("acp_current_run", default=None)
 """The run of the handler that this context, or the one it was copied from, belongs to."""
-
-
-def first_step(run: object, body: CoroutineType[Any, Any, Any]) -> Any:
-    """Marks the current context, the handler's own, and takes the first step of `body`.
-
-    Raises StopIteration when the body ended; otherwise the result goes into `Suspended`.
-    """
-    current_run.set(run)
-    return body.send(None)
 
 
 class Suspended:
@@ -61,14 +51,6 @@ class Suspended:
                 return stop.value
 
 
-def as_coroutine(value: Any) -> CoroutineType[Any, Any, Any]:
-    """What a handler returned, as a coroutine: handlers may be plain functions or return any
-    awaitable.
-    """
-    if type(value) is CoroutineType:
-        return cast("CoroutineType[Any, Any, Any]", value)
-    return _finish(value)
-
-
-async def _finish(value: Any) -> Any:
-    return await value if hasattr(value, "__await__") else value
+async def finish(value: Awaitable[Any]) -> Any:
+    """Any awaitable, as a coroutine."""
+    return await value

@@ -80,7 +80,7 @@ class Runtime:
 
     A cancellation that was meant for the running task is raised instead.
     """
-    readiness: Callable[[int, Callable[[], None]], Readiness]
+    readiness: Callable[[int, Callable[[], object]], Readiness]
     """Makes what tells when a descriptor can be read, and what then to call."""
 
     __slots__ = (

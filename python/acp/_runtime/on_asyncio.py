@@ -61,7 +61,7 @@ def _failure_of(exc: BaseException) -> BaseException:
 class LoopReadiness:
     """Has the loop watch a descriptor from the first wait on."""
 
-    def __init__(self, fd: int, read: Callable[[], None]) -> None:
+    def __init__(self, fd: int, read: Callable[[], object]) -> None:
         self._loop = asyncio.get_running_loop()
         self._fd = fd
         self._read = read
@@ -71,7 +71,7 @@ class LoopReadiness:
         self._written_fd = -1
 
     async def readable(self) -> None:
-        """Returns when `read` was called once more, or the wait was ended."""
+        """Returns when `read` has found something, or the wait was ended."""
         if not self._watching:
             self.watch()
         self._reader = self._loop.create_future()
@@ -83,8 +83,8 @@ class LoopReadiness:
         self._watching = True
 
     def _on_readable(self) -> None:
-        self._read()
-        self._wake_reader()
+        if self._read():
+            self._wake_reader()
 
     def _wake_reader(self) -> None:
         if self._reader is not None:

@@ -120,7 +120,7 @@ def _failure_of(exc: BaseException) -> BaseException:
 class TrioReadiness:
     """Waits for a descriptor in the task that wants its bytes."""
 
-    def __init__(self, fd: int, read: Callable[[], None]) -> None:
+    def __init__(self, fd: int, read: Callable[[], object]) -> None:
         self._fd = fd
         self._read = read
         self._watching = False

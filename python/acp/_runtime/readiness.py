@@ -13,11 +13,15 @@ __all__ = ("Readiness",)
 class Readiness(Protocol):
     """Tells when bytes can be read from one descriptor, or written to another.
 
-    It is made with the descriptor to read and a function that reads it without waiting.
+    It is made with the descriptor to read and a function that reads it without waiting, and tells
+    whether there is anything for who waits.
     """
 
     async def readable(self) -> None:
-        """Returns when the function was called once more, or the wait was ended."""
+        """Returns when the function has found something, or the wait was ended.
+
+        It may return before that.
+        """
         ...
 
     def watch(self) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from acp.exceptions import ConnectionClosed
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import TracebackType
 
     from typing_extensions import Self
@@ -36,6 +37,15 @@ class Transport(ABC):
 
         Empty at the end of input, and from then on.
         """
+
+    def offer_to(self, take: Callable[[bytes], bool]) -> None:
+        """Has `take` see bytes that arrive while `receive` waits, where no task has to be woken for
+        that.
+
+        True when that was all, and `receive` goes on waiting; False when it has to return them. A
+        transport need not do so.
+        """
+        del take
 
     @abstractmethod
     async def send(self, data: bytes | memoryview) -> None:

@@ -16,6 +16,8 @@ from acp._runtime import Runtime
 from acp._transports.base import Transport
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from acp._runtime.readiness import Readiness
 
 __all__ = ("DescriptorTransport", "is_watchable")
@@ -45,6 +47,8 @@ class DescriptorTransport(Transport):
         self._flags: list[tuple[int, bool]] = []
         self._readiness: Readiness | None = None
         self._chunk: bytes | None = None
+        self._take: Callable[[bytes], bool] | None = None
+        self._waiting = False
         self._failure: OSError | None = None
         self._closed = False
 
@@ -70,23 +74,35 @@ class DescriptorTransport(Transport):
                 raise BrokenResourceError from self._failure
             if self._readiness is None:
                 raise ClosedResourceError
-            await self._readiness.readable()
+            self._waiting = True
+            try:
+                await self._readiness.readable()
+            finally:
+                self._waiting = False
 
-    def _read(self) -> None:
+    def offer_to(self, take: Callable[[bytes], bool]) -> None:
+        self._take = take
+
+    def _read(self) -> bool:
+        """Reads what is there. Whether there is something for who waits."""
         try:
             if self._closed:
-                return
+                return True
             if self._chunk is None:
-                self._chunk = os.read(self._read_fd, CHUNK)
-                if self._chunk:
-                    return
+                data = os.read(self._read_fd, CHUNK)
+                if data and self._waiting and self._take is not None and self._take(data):
+                    return False
+                self._chunk = data
+                if data:
+                    return True
         except (BlockingIOError, InterruptedError):
-            return
+            return False
         except OSError as exc:
             self._failure = exc
         # One chunk is kept ahead; more stays in the pipe, where it holds back the sender.
         if self._readiness is not None:
             self._readiness.pause()
+        return True
 
     def send_nowait(self, data: bytes | memoryview) -> int:
         if self._closed or self._write_fd < 0:

@@ -24,7 +24,7 @@ from acp.exceptions import ConnectionClosed
 
 if TYPE_CHECKING:
     from asyncio.subprocess import Process
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
 __all__ = ("ProcessTransport", "process_transport")
@@ -109,6 +109,9 @@ class ProcessTransport(Transport):
             with move_on_after(_EXIT_NOTICE):
                 await self._process.wait()
         return data
+
+    def offer_to(self, take: Callable[[bytes], bool]) -> None:
+        self._opened().offer_to(take)
 
     def send_nowait(self, data: bytes | memoryview) -> int:
         return self._opened().send_nowait(data)

@@ -9,10 +9,14 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+from typing import TYPE_CHECKING
 
 from acp._transports.base import Transport
 from acp._transports.descriptors import DescriptorTransport, is_watchable
 from acp._transports.threads import ThreadTransport
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __all__ = ("StdioTransport", "stdio_transport")
 
@@ -45,6 +49,9 @@ class StdioTransport(Transport):
 
     async def receive(self) -> bytes:
         return await self._open_transport().receive()
+
+    def offer_to(self, take: Callable[[bytes], bool]) -> None:
+        self._open_transport().offer_to(take)
 
     def send_nowait(self, data: bytes | memoryview) -> int:
         return self._open_transport().send_nowait(data)

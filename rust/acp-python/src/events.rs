@@ -97,7 +97,7 @@ impl RequestReceived {
     }
 
     /// The params as the method's type.
-    fn params<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+    pub fn params<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.body.decode(py, "params", |method| method.params)
     }
 
@@ -130,7 +130,7 @@ impl NotificationReceived {
     }
 
     /// The params as the method's type.
-    fn params<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+    pub fn params<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.body.decode(py, "params", |method| method.params)
     }
 

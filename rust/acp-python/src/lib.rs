@@ -17,6 +17,7 @@ mod lifecycle;
 mod model;
 mod plain;
 mod source;
+mod steps;
 mod text;
 mod unset;
 
@@ -43,6 +44,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<events::ResponseReceived>()?;
     module.add_class::<events::RequestCancelled>()?;
     module.add_class::<events::FrameRejected>()?;
+    module.add_class::<steps::HandlerRun>()?;
+    module.add_class::<steps::Steps>()?;
     module.add_function(wrap_pyfunction!(functions::register, module)?)?;
     module.add_function(wrap_pyfunction!(functions::fault_kinds, module)?)?;
     module.add_function(wrap_pyfunction!(functions::field_facts, module)?)?;

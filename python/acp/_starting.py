@@ -1,0 +1,139 @@
+"""From one message to the first step of its handler, and what the end of a handler means.
+
+Owns decoding, the first step (which the core's `Steps` takes), and what becomes of a notification
+whose handler has ended. The order of messages and what follows a suspension are the dispatcher's.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+from anyio import get_cancelled_exc_class
+
+from acp._core import HandlerRun, Steps
+from acp._lanes import CancelRun, RequestRun
+from acp._stepping import Suspended, current_run, finish
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from acp import _core
+    from acp._limits import Limits
+    from acp._router import Route, Router
+    from acp._serving import Serving
+
+__all__ = ("Starter",)
+
+_log = logging.getLogger("acp")
+
+
+class Starter:
+    """Starts the handlers of one connection, and tells when other tasks are due.
+
+    What starts a handler returns its run when it has suspended, and None when it has ended.
+    """
+
+    def __init__(
+        self,
+        owner: object,
+        core: _core.Connection,
+        router: Router,
+        serving: Serving,
+        limits: Limits,
+        kept: dict[str | None, Any],
+        wrote: Callable[[], None],
+    ) -> None:
+        self._owner = owner
+        self._core = core
+        self._router = router
+        self._serving = serving
+        self._wrote = wrote
+        self.turn = Steps(
+            owner,
+            router.direct,
+            kept,
+            current_run,
+            finish,
+            most=limits.steps_per_turn,
+            longest=limits.seconds_per_turn,
+        )
+        """Counts the steps of a turn."""
+        self.following = 0
+        """Handlers that have suspended and not ended."""
+
+    def notifications(self, events: list[_core.Event], at: int) -> tuple[int, HandlerRun | None]:
+        """Starts the handlers of simple notifications, from the one at index `at` on.
+
+        The index of the next event, and the run that suspended. It stops before an event that is
+        not so simple, and when other tasks are due.
+        """
+        at, run, outcome = self.turn.run(events, at)
+        return at, None if run is None else self._stepped(run, outcome)
+
+    def notification(self, event: _core.NotificationReceived) -> HandlerRun | None:
+        """Starts the handler of one notification, if there is one."""
+        route = self._router.notification(event.method)
+        if route is None:
+            return self.ended(HandlerRun(self._owner, event, None), None)
+        if route.ends_turns:
+            run = CancelRun(self._owner, event, route)
+            run.turns = self._serving.turns(event.lane)
+        else:
+            run = HandlerRun(self._owner, event, route)
+        try:
+            params = event.params()
+        except Exception as exc:  # noqa: BLE001 - also a warning that was made an error
+            return self.ended(run, exc)
+        return self._step(run, route.call, params)
+
+    def request(self, event: _core.RequestReceived, route: Route | None) -> HandlerRun | None:
+        """Starts the handler of one request.
+
+        One that was answered, being cancelled, is not started; nor one behind a failed
+        `initialize`.
+        """
+        if not self._core.admit(event.token):
+            self._wrote()
+            return None
+        run = RequestRun(self._owner, event, route)
+        return self._step(run, self._serving.serve, run)
+
+    def ended(self, run: HandlerRun, failure: BaseException | None) -> None:
+        """The handler of a notification has ended, or there was none."""
+        event = run.event
+        if failure is not None:
+            name = type(failure).__name__
+            _log.warning("The notification %s could not be handled: %s", event.method, name)
+            _log.debug("The notification %s could not be handled", event.method, exc_info=failure)
+        if type(run) is CancelRun:
+            for cancelled in run.turns:
+                self._serving.cancel_turn(cancelled)
+        if event.token is not None:
+            self._core.handled(event.token)
+            self._wrote()
+
+    def _step(
+        self, run: HandlerRun, function: Callable[[Any], Any], argument: object
+    ) -> HandlerRun | None:
+        try:
+            outcome = self.turn.first(run, function, argument)
+        except BaseException as exc:  # noqa: BLE001 - raised again where it is not the handler's
+            outcome = exc
+        return self._stepped(run, outcome)
+
+    def _stepped(
+        self, run: HandlerRun, outcome: _core.Left | BaseException | None
+    ) -> HandlerRun | None:
+        if isinstance(outcome, tuple):
+            run.suspended = Suspended(*outcome)
+            self.following += 1
+            return run
+        # Nothing can have cancelled this task during the step: a handler raised that by itself.
+        if isinstance(outcome, BaseException) and not isinstance(
+            outcome, (Exception, get_cancelled_exc_class())
+        ):
+            raise outcome
+        if type(run) is not RequestRun:
+            self.ended(run, outcome)
+        return None
