@@ -8,12 +8,16 @@ made for.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import random
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import acp
 from acp import _core, schema
+from acp.agent.connection import AgentSideConnection
+from acp.client.connection import ClientSideConnection
 
 Json = dict[str, Any]
 
@@ -200,6 +204,46 @@ def objects(traffic: Traffic, agent: _core.Connection) -> None:
     schema.SessionNotification.model_validate(traffic.notification()["params"])
 
 
+class Storyteller(acp.Agent):
+    """Answers each prompt with a burst of updates."""
+
+    def __init__(self, traffic: Traffic) -> None:
+        self._traffic = traffic
+
+    def on_connect(self, conn: AgentSideConnection) -> None:
+        self._conn = conn
+
+    async def prompt(self, session_id: str, prompt: Any, **kwargs: Any) -> acp.PromptResponse:
+        for _ in range(100):
+            text = acp.text_block(self._traffic.text())
+            await self._conn.session_update(session_id, acp.update_agent_message(text))
+        return acp.PromptResponse(stop_reason="end_turn")
+
+
+class Listener(acp.Client):
+    """Reads what it is told."""
+
+    def __init__(self) -> None:
+        self.read = 0
+
+    async def session_update(self, session_id: str, update: Any, **kwargs: Any) -> None:
+        self.read += len(update.content.text)
+        if self.read % 50 == 0:
+            await asyncio.sleep(0)
+
+
+async def conversation(traffic: Traffic) -> None:
+    """Whole turns, with the handlers of both sides."""
+    ours, theirs = acp.memory_pair()
+    agent = AgentSideConnection(Storyteller(traffic), ours)
+    client = ClientSideConnection(Listener(), theirs)
+    for _ in range(200):
+        prompt = [acp.text_block(traffic.text())]
+        await client.prompt(prompt=prompt, session_id=traffic.session())
+    await client.close()
+    await agent.close()
+
+
 def main() -> None:
     """The whole stretch of work."""
     traffic = Traffic(1)
@@ -215,6 +259,7 @@ def main() -> None:
         burst(traffic, client)
         if turn % 20 == 0:
             faults(traffic, agent)
+    asyncio.run(conversation(traffic))
 
 
 if __name__ == "__main__":

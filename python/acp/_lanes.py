@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from anyio import CancelScope
 
     from acp._backlog import Backlog
-    from acp._router import Route
 
 __all__ = ("CancelRun", "Lane", "Lanes", "RequestRun")
 
