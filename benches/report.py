@@ -1,4 +1,4 @@
-"""Turns numbers into verdicts and a table.
+"""Turns numbers into verdicts and tables.
 
 Owns the meaning of `floors.toml`: which value is compared with which, and what holds.
 """
@@ -8,33 +8,58 @@ from __future__ import annotations
 import math
 import platform
 import statistics
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 from benches.runs import Numbers
 from tools import tomls
 
-__all__ = ("Row", "document", "markdown", "rows")
+__all__ = ("OURS", "PEER", "Promise", "Row", "document", "markdown", "rows")
 
 FLOORS = Path(__file__).with_name("floors.toml")
 OURS, PEER = "native", "official"
+NAMES = {
+    "native": "acp-native",
+    "official": "official Python SDK",
+    "typescript": "TypeScript SDK",
+    "rust": "Rust SDK",
+    "msgspec": "msgspec",
+    "orjson": "orjson",
+}
+GROUPS = {
+    "path": "The whole path",
+    "host": "Many sessions, idle connections, import and start",
+    "codec": "Decoding, encoding, building",
+}
+
+
+@dataclass(frozen=True)
+class Promise:
+    """One comparison: what it says, and whether it holds; None when a side was not measured."""
+
+    text: str
+    met: bool | None
 
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the table. Values are medians; None is "not measured" or "nothing promised"."""
+    """One line of a table. Values are medians."""
 
     name: str
     title: str
+    group: str
     unit: str
     values: dict[str, float]
-    ratio: float | None
-    floor: float | None
-    floor_met: bool | None
-    goal: str | None
-    goal_met: bool | None
+    floors: tuple[Promise, ...]
+    goals: tuple[Promise, ...]
+
+    @property
+    def ratio(self) -> float | None:
+        """How many times better than the official SDK."""
+        ours, peer = self.values.get(OURS), self.values.get(PEER)
+        return None if peer is None or ours is None or ours <= 0 else peer / ours
 
 
 def medians(numbers: Numbers) -> dict[str, dict[str, float]]:
@@ -44,7 +69,7 @@ def medians(numbers: Numbers) -> dict[str, dict[str, float]]:
     }
 
 
-def growth(values: dict[str, float]) -> float:
+def growth(values: Mapping[str, float]) -> float:
     """How time grows with size: the exponent of the power that fits best. 1 is linear.
 
     `values` holds size to time for each byte.
@@ -53,44 +78,60 @@ def growth(values: dict[str, float]) -> float:
     return statistics.linear_regression(*zip(*points, strict=True)).slope
 
 
-def growth_row(work: dict[str, Any], found: dict[str, dict[str, float]]) -> Row:
-    """A row whose value is the growth over several sizes."""
-    prefix = f"{work['name']} "
-    values = {
-        name.removeprefix(prefix): sides[OURS]
-        for name, sides in found.items()
-        if name.startswith(prefix)
-    }
-    ratio = growth(values)
-    limit = float(work["growth"])
-    return Row(
-        work["name"], work["title"], work["unit"], values, ratio, limit, ratio <= limit, None, None
-    )
+def times_better(promised: Mapping[str, float], values: Mapping[str, float]) -> list[Promise]:
+    """So many times better than another side."""
+    found: list[Promise] = []
+    for side, least in promised.items():
+        other = values.get(side)
+        ratio = None if other is None else other / max(values[OURS], 1e-9)
+        shown_ratio = "not measured" if ratio is None else f"{ratio:.1f}x"
+        text = f"{shown_ratio} of ≥ {least:g}x {NAMES[side]}"
+        found.append(Promise(text, None if ratio is None else ratio >= least))
+    return found
 
 
-def ratio_row(work: dict[str, Any], values: dict[str, float]) -> Row:
-    """A row that compares this library with the official SDK, and perhaps with a yardstick."""
-    ratio = values[PEER] / values[OURS]
-    floor, goal = work.get("floor"), work.get("goal")
-    text, met = None, None
-    if "goal_side" in work:
-        beside = values[OURS] / values[work["goal_side"]]
-        text, met = f"{beside:.2f}x {work['goal_side']}, ≤ {goal}x", beside <= goal
-    elif goal is not None:
-        text, met = f"≥ {goal}x", ratio >= goal
-    floor_met = None if floor is None else ratio >= floor
-    return Row(
-        work["name"], work["title"], work["unit"], values, ratio, floor, floor_met, text, met
-    )
+def within(promised: Mapping[str, float], values: Mapping[str, float]) -> list[Promise]:
+    """At most so many times the value of another side."""
+    found: list[Promise] = []
+    for side, most in promised.items():
+        share = values[OURS] / values[side]
+        found.append(Promise(f"{share:.2f}x of ≤ {most:g}x {NAMES[side]}", share <= most))
+    return found
+
+
+def at_most(promised: float, value: float, unit: str) -> Promise:
+    return Promise(f"{shown(value)} of ≤ {promised:g} {unit}".rstrip(), value <= promised)
+
+
+def row(work: dict[str, Any], found: dict[str, dict[str, float]]) -> Row:
+    """The row of a work of `floors.toml`. KeyError: it was not measured."""
+    name, unit = work["name"], work["unit"]
+    if "growth" in work:
+        prefix = f"{name} "
+        values = {
+            work.removeprefix(prefix): sides[OURS]
+            for work, sides in found.items()
+            if work.startswith(prefix)
+        }
+        power = growth(values)
+        floors = [Promise(f"size^{power:.2f} of ≤ size^{work['growth']}", power <= work["growth"])]
+        goals: list[Promise] = []
+    else:
+        values = found[name]
+        floors = times_better(work.get("floor", {}), values)
+        if "at_most" in work:
+            floors.append(at_most(work["at_most"], values[OURS], unit))
+        goals = [
+            *times_better(work.get("goal", {}), values),
+            *within(work.get("goal_within", {}), values),
+        ]
+    return Row(name, work["title"], work["group"], unit, values, tuple(floors), tuple(goals))
 
 
 def rows(numbers: Numbers) -> list[Row]:
     """A row for each work of `floors.toml`, in its order. KeyError: one was not measured."""
     found = medians(numbers)
-    return [
-        growth_row(work, found) if "growth" in work else ratio_row(work, found[work["name"]])
-        for work in tomls.read(FLOORS)["work"]
-    ]
+    return [row(work, found) for work in tomls.read(FLOORS)["work"]]
 
 
 def machine() -> dict[str, str | int]:
@@ -106,12 +147,18 @@ def machine() -> dict[str, str | int]:
     }
 
 
-def document(table: list[Row], numbers: Numbers, runs: int, peer: str) -> dict[str, Any]:
+def document(
+    table: list[Row],
+    numbers: Numbers,
+    runs: int,
+    versions: dict[str, str],
+    missing: dict[str, str],
+) -> dict[str, Any]:
     """Everything, for programs."""
-    versions = {name: metadata.version(name) for name in ("acp-native", "msgspec", "orjson")}
     return {
         "machine": machine(),
-        "versions": {**versions, "official": peer},
+        "versions": versions,
+        "missing": missing,
         "runs": runs,
         "rows": [asdict(row) for row in table],
         "values": {work: dict(sides) for work, sides in numbers.values.items()},
@@ -124,35 +171,49 @@ def shown(value: float | None) -> str:
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
-def mark(met: bool | None) -> str:
-    return {True: "🟢", False: "🔴", None: ""}[met]
+def promises(found: tuple[Promise, ...]) -> str:
+    marks = {True: "🟢", False: "🔴", None: "⚪"}
+    return "<br>".join(f"{marks[each.met]} {each.text}" for each in found)
 
 
-def markdown(table: list[Row], document: dict[str, Any]) -> str:
-    """The table for people."""
-    about, versions = document["machine"], document["versions"]
-    libraries = [f"{name} {versions[name]}" for name in ("acp-native", PEER, "msgspec", "orjson")]
-    heads = ["work", "unit", *libraries, "ratio", "floor", "", "goal", ""]
-    lines = [
-        "# Benchmark results",
-        "",
-        f"{about['cpus']} × {about['cpu']}, {about['system']}, Python {about['python']}; "
-        f"median of {document['runs']} interleaved runs. Written by `make bench`.",
-        "",
-        "| " + " | ".join(heads) + " |",
-        "|---|---|--:|--:|--:|--:|--:|--:|---|---|---|",
+def group_table(group: str, table: list[Row]) -> list[str]:
+    """The rows of one group, with a column for each side that was measured in it."""
+    chosen = [row for row in table if row.group == group]
+    sides = [
+        side for side in NAMES if any(side in row.values for row in chosen if row.name != "linear")
     ]
-    for row in table:
+    heads = ["work", "unit", *(NAMES[side] for side in sides), "ratio", "floor", "goal"]
+    lines = ["| " + " | ".join(heads) + " |", "|---|---|" + "--:|" * (len(sides) + 1) + "---|---|"]
+    for row in chosen:
         if row.name == "linear":
             sizes = ", ".join(
                 f"{int(size) // 10**6}: {value:.2f}" for size, value in row.values.items()
             )
-            cells = [f"{row.title} ({sizes})", row.unit, "", "", "", ""]
-            bounds = [f"size^{row.ratio:.2f}", f"≤ size^{row.floor}"]
+            cells = [f"{row.title} ({sizes})", row.unit, *([""] * (len(sides) + 1))]
         else:
-            sides = [shown(row.values.get(side)) for side in (OURS, PEER, "msgspec", "orjson")]
-            cells = [row.title, row.unit, *sides]
-            bounds = [f"{row.ratio:.1f}x", "" if row.floor is None else f"≥ {row.floor}x"]
-        cells += [*bounds, mark(row.floor_met), row.goal or "", mark(row.goal_met)]
+            ratio = "" if row.ratio is None else f"{row.ratio:.1f}x"
+            values = [shown(row.values.get(side)) for side in sides]
+            cells = [row.title, row.unit, *values, ratio]
+        cells += [promises(row.floors), promises(row.goals)]
         lines.append("| " + " | ".join(cells) + " |")
-    return "\n".join(lines) + "\n"
+    return lines
+
+
+def about(document: dict[str, Any]) -> str:
+    """Where and how the numbers were taken."""
+    on, versions = document["machine"], document["versions"]
+    libraries = ", ".join(f"{NAMES[side]} {version}" for side, version in versions.items())
+    return (
+        f"{on['cpus']} × {on['cpu']}, {on['system']}, Python {on['python']}; {libraries}; "
+        f"median of {document['runs']} interleaved runs. Less is better; *ratio* is to the "
+        "official Python SDK."
+    )
+
+
+def markdown(table: list[Row], document: dict[str, Any]) -> str:
+    """The tables for people."""
+    lines = ["# Benchmark results", "", f"{about(document)} Written by `make bench`.", ""]
+    lines += [f"Not measured: {NAMES[side]}: {why}" for side, why in document["missing"].items()]
+    for group, title in GROUPS.items():
+        lines += [f"## {title}", "", *group_table(group, table), ""]
+    return "\n".join(lines)

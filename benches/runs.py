@@ -1,14 +1,14 @@
 """Runs the measurements in both environments, one after the other in turn.
 
 Owns starting the processes and collecting their numbers; judges nothing. A measurement of one side
-stands right beside that of the other, so that a machine that slows down does so for both.
+stands right beside that of the other, so that a machine that slows down does so for both. What
+takes two processes is in `benches.whole_path`.
 """
 
 from __future__ import annotations
 
 import json
 import subprocess
-import sys
 import tempfile
 import time
 from collections import defaultdict
@@ -18,12 +18,18 @@ from pathlib import Path
 
 from benches import probes, wire
 
-__all__ = ("Numbers", "Side", "measure")
+__all__ = ("Numbers", "Side", "measure", "output")
 
 ROOT = Path(__file__).resolve().parent.parent
-AGENT = ROOT / "benches" / "programs" / "agent.py"
+PROGRAMS = ROOT / "benches" / "programs"
+AGENT = PROGRAMS / "agent.py"
 MODULES = ("acp", "acp.schema")
-UPDATES, ROUND_TRIPS = "30000", "2000"
+HOSTING = {
+    "dispatch": ("dispatch", "1", "20000"),
+    "100 sessions": ("sessions", "100", "100"),
+    "100 connections": ("connections", "100", "100"),
+}
+IDLE = ("200", "1000")
 # Longer than any measurement takes on a slow machine.
 SECONDS = 180
 INITIALIZE = wire.frame(
@@ -119,16 +125,22 @@ def kept(side: Side, numbers: Numbers) -> None:
     numbers.add("kept chunk", side.name, found["bytes"])
 
 
-def whole_path(side: Side, numbers: Numbers) -> None:
-    """Microseconds from end to end over pipes, against a peer that costs next to nothing."""
-    ours, plain = str(side.python), sys.executable
-    programs = AGENT.parent
-    agent = (plain, str(programs / "raw_agent.py"))
-    client = json.loads(output(side, str(programs / "client.py"), UPDATES, ROUND_TRIPS, *agent))
-    numbers.add("client update", side.name, client["update"])
-    numbers.add("round trip", side.name, client["round_trip"])
-    sent = json.loads(output(side, str(programs / "raw_client.py"), UPDATES, ours, str(AGENT)))
-    numbers.add("agent update", side.name, sent["update"])
+def hosting(side: Side, numbers: Numbers) -> None:
+    """Microseconds for each update: out of a buffer, of many sessions, of many connections."""
+    for work, arguments in HOSTING.items():
+        found = json.loads(output(side, str(PROGRAMS / "hosting.py"), *arguments))
+        numbers.add(work, side.name, found["update"])
+
+
+def idle(side: Side, numbers: Numbers) -> None:
+    found = json.loads(output(side, str(PROGRAMS / "idle.py"), *IDLE))
+    for work, name in (
+        ("idle connection", "heap"),
+        ("idle connection, resident", "resident"),
+        ("idle connection, tasks", "tasks"),
+        ("idle session", "session"),
+    ):
+        numbers.add(work, side.name, found[name])
 
 
 def linear(side: Side, numbers: Numbers) -> None:
@@ -148,17 +160,18 @@ def in_turn(measurement: Measurement, sides: list[Side], runs: int, numbers: Num
             measurement(side, numbers)
 
 
-def measure(ours: Side, peer: Side, runs: int, tell: Callable[[str], None]) -> Numbers:
-    """All measurements, `runs` of each; more of those that are short and noisy."""
+def measure(ours: Side, official: Side, runs: int, tell: Callable[[str], None]) -> Numbers:
+    """All measurements of one process, `runs` of each; more of those that are short and noisy."""
     numbers = Numbers()
-    sides = [ours, peer]
+    sides = [ours, official]
     plan: list[tuple[str, Measurement, list[Side], int]] = [
         ("decode, encode, build", codec, sides, runs),
         ("memory of a kept chunk", kept, sides, max(3, runs // 2)),
         ("import", imports, sides, 2 * runs),
         ("start", start, sides, 2 * runs),
-        ("whole path", whole_path, sides, runs),
         ("linearity", linear, [ours], runs),
+        ("many sessions and connections", hosting, sides, runs),
+        ("at rest", idle, sides, 1),
     ]
     # Writes the byte code and fills the disk cache, so that no run pays for it.
     in_turn(imports, sides, 1, Numbers())

@@ -1,6 +1,7 @@
-"""Puts the programs of `examples/` into the README, at the lines that link them.
+"""Puts the programs of `examples/` and the results of `make bench` into the README.
 
-Owns the form of such a block. `python -m tools.readme` writes; a test compares.
+Owns the form of such blocks. `python -m tools.readme` writes the programs, at the lines that link
+them, and a test compares; the benchmarks write the results.
 """
 
 from __future__ import annotations
@@ -9,13 +10,15 @@ import re
 import sys
 from pathlib import Path
 
-__all__ = ("SHOWN", "shown", "with_programs")
+__all__ = ("SHOWN", "put_results", "shown", "with_programs", "with_results")
 
 ROOT = Path(__file__).resolve().parent.parent
 # A block of code behind a line that links the file which it shows.
 SHOWN = re.compile(
     r"(\]\((examples/[\w.]+)\)[^\n]*\n\n```python\n)(.*?)(^```$)", re.MULTILINE | re.DOTALL
 )
+
+RESULTS = ("<!-- results of make bench -->", "<!-- end of results -->")
 
 
 def shown(text: str) -> dict[str, str]:
@@ -30,6 +33,22 @@ def with_programs(text: str, root: Path = ROOT) -> str:
         return found[1] + (root / found[2]).read_text("utf-8") + found[4]
 
     return SHOWN.sub(block, text)
+
+
+def with_results(text: str, table: str) -> str:
+    """`text` with `table` between the marks for it. ValueError: there are none."""
+    head, begin, rest = text.partition(RESULTS[0])
+    _, end, tail = rest.partition(RESULTS[1])
+    if not end:
+        message = f"no {RESULTS[0]} with {RESULTS[1]} behind it"
+        raise ValueError(message)
+    return f"{head}{begin}\n{table}\n{end}{tail}"
+
+
+def put_results(table: str) -> None:
+    """Writes the table of results into the README."""
+    page = ROOT / "README.md"
+    page.write_text(with_results(page.read_text("utf-8"), table), "utf-8")
 
 
 def main() -> int:

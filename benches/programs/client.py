@@ -1,6 +1,7 @@
-"""A client that runs unchanged on every `acp`: it reads a stream of updates, and asks one by one.
+"""A client that runs unchanged on every `acp`: it reads a stream of updates, and asks.
 
-`client.py UPDATES ROUND_TRIPS COMMAND…` prints microseconds for each update and each round trip.
+`client.py UPDATES ROUND_TRIPS COMMAND…` prints microseconds for each update, for each round trip
+one at a time, for each with 64 on the way at once, and of those how long this process worked.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import acp
 
 LONGEST_LINE = 1 << 24
 SECONDS = 60
+AT_ONCE = 64
 
 
 class ReadingClient(acp.Client):
@@ -50,7 +52,12 @@ async def main(updates: int, round_trips: int, command: list[str]) -> None:
         session = (await conn.new_session(cwd="/tmp", mcp_servers=[])).session_id
 
         async def prompt(text: str) -> None:
-            await conn.prompt(session_id=session, prompt=[acp.text_block(text)])
+            answer = await conn.prompt(session_id=session, prompt=[acp.text_block(text)])
+            assert answer.stop_reason == "end_turn"
+
+        async def prompts(count: int) -> None:
+            for _ in range(count):
+                await prompt("0")
 
         await prompt("1000")
         client.expect(updates)
@@ -61,10 +68,18 @@ async def main(updates: int, round_trips: int, command: list[str]) -> None:
         # Eight chunks of 42 characters in ten updates.
         assert (client.count, client.characters) == (updates, updates // 10 * 8 * 42)
         started = time.perf_counter()
-        for _ in range(round_trips):
-            await prompt("0")
+        await prompts(round_trips)
         asked = time.perf_counter() - started
-    found = {"update": streamed / updates * 1e6, "round_trip": asked / round_trips * 1e6}
+        each = 2 * round_trips // AT_ONCE
+        started, worked = time.perf_counter(), time.process_time()
+        await asyncio.gather(*(prompts(each) for _ in range(AT_ONCE)))
+        together, worked = time.perf_counter() - started, time.process_time() - worked
+    found = {
+        "update": streamed / updates * 1e6,
+        "round_trip": asked / round_trips * 1e6,
+        "together": together / (each * AT_ONCE) * 1e6,
+        "together_work": worked / (each * AT_ONCE) * 1e6,
+    }
     print(json.dumps(found))
 
 
