@@ -173,6 +173,8 @@ pub struct Counters {
     pub swallowed_responses: u64,
     /// Notifications that were lost because they were over a limit.
     pub lost_notifications: u64,
+    /// Frames and entries that were rejected without the error that is due, because too much output was unread.
+    pub unanswered: u64,
     /// `$/cancel_request` notifications that hit no unanswered request, or only such as were cancelled before.
     pub idle_cancellations: u64,
     /// Requests refused by the rules of initialization.

@@ -41,12 +41,15 @@ pub struct Options {
     pub max_depth: usize,
     /// Most entries of a batch.
     pub max_batch_entries: usize,
+    /// Bytes of queued output above which what is no message is counted and not answered: a peer that sends such and
+    /// reads nothing would have us keep more than it sent.
+    pub max_unread_bytes: usize,
     /// Read messages out of the envelopes in which a proxy's successor sends them.
     pub unwrap_successor: bool,
 }
 
 impl Options {
-    /// The defaults for a side: version 1, batches accepted, 64 MiB, 1,024 levels, 1,024 entries.
+    /// The defaults for a side: version 1, batches accepted, 64 MiB, 1,024 levels, 1,024 entries, 1 MiB unread.
     #[must_use]
     pub fn new(role: Role) -> Self {
         Self {
@@ -59,6 +62,7 @@ impl Options {
             max_message_bytes: 64 << 20,
             max_depth: crate::json::MAX_DEPTH,
             max_batch_entries: 1024,
+            max_unread_bytes: 1 << 20,
             unwrap_successor: false,
         }
     }

@@ -245,3 +245,25 @@ fn a_long_run_of_garbage_leaves_nothing_in_memory() {
     }
     assert!(side.is_alive());
 }
+
+#[test]
+fn garbage_from_a_peer_that_reads_nothing_does_not_pile_up() {
+    let mut side = Side::new(Options { max_unread_bytes: 10_000, ..Options::new(Role::Agent) });
+    for garbage in ["x\n", "{}\n", "[1,2,3,4,5,6,7,8,9]\n", "[]\n", "\"\u{7f}\"\n"] {
+        side.feed(garbage.repeat(20_000));
+        assert!(side.connection.output().len() < 12_000, "{garbage}");
+        // A request is answered all the same, and exactly once.
+        side.line(r#"{"jsonrpc":"2.0","id":5,"method":"m"}"#);
+        let token = *side.tokens.last().unwrap();
+        assert!(side.connection.respond_error(token, -32601, "Method not found", None));
+        let sent = side.connection.take_output();
+        assert_eq!(sent.windows(6).filter(|window| window == b"\"id\":5").count(), 1, "{garbage}");
+        // Once it reads, garbage is answered again.
+        side.line("x");
+        assert!(!side.connection.take_output().is_empty());
+    }
+    let counters = side.connection.counters();
+    let rejected: u64 = counters.rejected.iter().sum();
+    assert_eq!(rejected, 4 * 20_000 + 9 * 20_000 + 5);
+    assert!(counters.unanswered > rejected * 9 / 10);
+}

@@ -392,6 +392,7 @@ impl Connection {
         dict.set_item("malformed_responses", counters.malformed_responses)?;
         dict.set_item("swallowed_responses", counters.swallowed_responses)?;
         dict.set_item("lost_notifications", counters.lost_notifications)?;
+        dict.set_item("unanswered", counters.unanswered)?;
         dict.set_item("idle_cancellations", counters.idle_cancellations)?;
         dict.set_item("refused", counters.refused)?;
         dict.set_item("lax_versions", counters.lax_versions)?;

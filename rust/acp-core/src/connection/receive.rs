@@ -279,6 +279,10 @@ impl State {
         if self.options.role == Role::Client {
             return self.ignore(reason, place, sink);
         }
+        if self.out.len() > self.options.max_unread_bytes {
+            self.counters.unanswered += 1;
+            return self.ignore(reason, place, sink);
+        }
         let code = match reason {
             Reason::Parse | Reason::Utf8 => PARSE_ERROR,
             _ => INVALID_REQUEST,
