@@ -92,7 +92,21 @@ async def test_a_cancelled_request_has_its_handler_cancelled_and_one_answer(
     assert agent.ended == ["cancelled", "ended"]
 
 
+async def test_a_call_that_the_end_of_the_connection_fails_is_not_cancelled_at_the_peer() -> None:
+    """C-097."""
+    async with client_under_test(Silent()) as (agent, peer):
+        calling = peer.start(agent.new_session("/"))
+        assert (await peer.receive())["method"] == "session/new"
+        closing = peer.start(agent.close())
+        with pytest.raises(acp.ConnectionClosed):
+            await within(calling)
+        await within(closing)
+        assert await peer.receive_all() == []
+
+
 async def test_a_cancelled_permission_request_is_answered_with_its_own_outcome() -> None:
+    """C-105."""
+
     class Client(acp.Client):
         async def request_permission(
             self, session_id: str, tool_call: Any, options: Any, **kwargs: Any
@@ -105,6 +119,21 @@ async def test_a_cancelled_permission_request_is_answered_with_its_own_outcome()
         await peer.notify("$/cancel_request", {"requestId": 1})
         answer = await peer.receive()
         assert answer["result"] == {"outcome": {"outcome": "cancelled"}}
+
+
+async def test_a_cancelled_elicitation_is_answered_as_cancelled() -> None:
+    """C-105."""
+
+    class Client(acp.Client):
+        async def create_elicitation(self, message: str, mode: Any, **kwargs: Any) -> Any:
+            await anyio.Event().wait()
+
+    async with client_under_test(Client(), use_unstable_protocol=True) as (_, peer):
+        mode = {"mode": "url", "elicitationId": "e", "url": "https://example.org/"}
+        params = {"sessionId": "s", "message": "Who?", **mode}
+        await peer.request(1, "elicitation/create", params)
+        await peer.notify("$/cancel_request", {"requestId": 1})
+        assert (await peer.receive())["result"] == {"action": "cancel"}
 
 
 async def test_a_value_that_a_cancelled_handler_returns_is_the_answer() -> None:
@@ -124,6 +153,7 @@ async def test_a_value_that_a_cancelled_handler_returns_is_the_answer() -> None:
 
 
 async def test_handlers_are_left_alone_when_told_to() -> None:
+    """C-110."""
     go = anyio.Event()
 
     class Agent(Prompted):

@@ -316,4 +316,4 @@ async def test_params_that_do_not_fit_are_no_failure_of_a_handler(
         await peer.request(1, "session/prompt", {**prompt(), "prompt": "secret"})
         assert (await peer.receive())["error"]["code"] == -32602
     told = [r.getMessage() for r in caplog.records if r.levelno == logging.WARNING]
-    assert told == ["A request session/prompt was refused: its params do not fit"]
+    assert told == ["A request 'session/prompt' was refused (-32602): its params do not fit"]

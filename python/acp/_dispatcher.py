@@ -164,6 +164,8 @@ class Dispatcher:
                 raise self._failure
             if not self._taken:
                 self._events = self._core.receive(data) if data else self._core.end_of_input()
+                if _log.isEnabledFor(logging.DEBUG):
+                    self._log_received()
         except (BrokenResourceError, ClosedResourceError, OverflowError, InternalError) as exc:
             self._reading = False
             self._ended(exc)
@@ -184,6 +186,8 @@ class Dispatcher:
         except Exception as exc:  # noqa: BLE001 - raised again in the task that receives
             self._failure = exc
             return False
+        if _log.isEnabledFor(logging.DEBUG):
+            self._log_received()
         for event in self._events:
             if type(event) is not ResponseReceived:
                 return False
@@ -195,6 +199,11 @@ class Dispatcher:
         self._events.clear()
         self._next = 0
         return True
+
+    def _log_received(self) -> None:
+        from acp._wire_log import log_received
+
+        log_received(self._events)
 
     def stop(self) -> None:
         """Starts no further handler: answers that are here are handed over, the rest is dropped."""

@@ -152,6 +152,7 @@ class Lanes:
     def _lose_patience(self, lane: Lane) -> None:
         if lane.head is not None:
             method = lane.head.event.method
-            _log.warning("A handler of %s keeps its session waiting; answers go past it", method)
+            message = "A handler of %.200r keeps its session waiting; answers go past it"
+            _log.warning(message, method)
             lane.impatient = True
             self.release(lane)

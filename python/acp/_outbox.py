@@ -6,6 +6,7 @@ it; and who waits when the other end takes nothing. It knows no message.
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Protocol
 
 from anyio import BrokenResourceError, ClosedResourceError, fail_after
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from acp._workers import Duty, Worker
 
 __all__ = ("Outbox",)
+
+_log = logging.getLogger("acp")
 
 _SLICE = 64 * 1024
 """Bytes of one waiting send: the other end has to take this much within `write_stall`."""
@@ -124,7 +127,7 @@ class Outbox:
         self._scheduled = False
         if self._writing:
             return
-        data = self._core.take_output()
+        data = self._take_output()
         if data and not self._broken:
             try:
                 taken = self._transport.send_nowait(data)
@@ -138,6 +141,14 @@ class Outbox:
                 return
         self._wake()
 
+    def _take_output(self) -> bytes:
+        data = self._core.take_output()
+        if data and not self._broken and _log.isEnabledFor(logging.DEBUG):
+            from acp._wire_log import log_sending
+
+            log_sending(data)
+        return data
+
     async def _write(self, worker: Worker) -> None:
         del worker
         try:
@@ -146,7 +157,7 @@ class Outbox:
                 # A send given up halfway would leave half a frame: it ends, or the connection does.
                 with fail_after(self._limits.write_stall, shield=True):
                     await self._transport.send(part)
-                self._backlog = self._backlog[len(part) :] or memoryview(self._core.take_output())
+                self._backlog = self._backlog[len(part) :] or memoryview(self._take_output())
                 self._wake()
         except (BrokenResourceError, ClosedResourceError, TimeoutError) as exc:
             self._break(exc)

@@ -119,17 +119,23 @@ class Serving:
 
     def _answer_error(self, run: RequestRun, exc: Exception) -> None:
         method = run.event.method
+        code = self._respond_error(run.token, exc, method)
+        if isinstance(exc, RequestError):
+            return
         if isinstance(exc, ValidationError):
-            _log.warning("A request %s was refused: its params do not fit", method)
-            _log.debug("A request %s was refused", method, exc_info=exc)
-        elif not isinstance(exc, RequestError):
-            _log.warning("The handler of %s failed with %s", method, type(exc).__name__)
-            _log.debug("The handler of %s failed", method, exc_info=exc)
-        self._respond_error(run.token, exc, method)
+            _log.warning("A request %.200r was refused (%d): its params do not fit", method, code)
+        else:
+            name = type(exc).__name__
+            _log.warning("The handler of %.200r failed with %s (%d)", method, name, code)
+        if _log.isEnabledFor(logging.DEBUG):
+            from acp._wire_log import log_failure
+
+            log_failure(method, exc)
 
     def _respond_error(
         self, token: int, exc: BaseException, method: str, *, cancelled: bool = False
-    ) -> None:
+    ) -> int:
+        """Answers with the error that `exc` stands for. Returns its code."""
         error = wire_error(
             exc,
             method=method,
@@ -138,12 +144,13 @@ class Serving:
         )
         data = () if error.data is NO_DATA else (error.data,)
         # A handler can raise an error that has no form on the wire: it is answered all the same.
-        if not (
-            self._write_error(token, error.code, error.message, *data)
-            or self._write_error(token, error.code, error.message)
+        if self._write_error(token, error.code, error.message, *data) or self._write_error(
+            token, error.code, error.message
         ):
-            _log.warning("The error for %s cannot be written", method)
-            self._write_error(token, -32603, "Internal error")
+            return error.code
+        _log.warning("The error for %.200r cannot be written", method)
+        self._write_error(token, -32603, "Internal error")
+        return -32603
 
     def _write_error(self, token: int, code: int, message: str, *data: Any) -> bool:
         """Answers with an error; False when it cannot be written, and nothing was."""

@@ -77,7 +77,11 @@ class SideConnection:
             return
         await asyncio.wait([host])
         if not host.cancelled() and (failure := host.exception()) is not None:
-            _log.error("The connection failed", exc_info=failure)
+            _log.error("The connection failed with %s", type(failure).__name__)
+            if _log.isEnabledFor(logging.DEBUG):
+                from acp._wire_log import log_failure
+
+                log_failure("The connection", failure)
 
     async def ext_method(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         """Sends a request outside the protocol; its name on the wire is `method` with an underscore

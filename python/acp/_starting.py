@@ -104,8 +104,11 @@ class Starter:
         event = run.event
         if failure is not None:
             name = type(failure).__name__
-            _log.warning("The notification %s could not be handled: %s", event.method, name)
-            _log.debug("The notification %s could not be handled", event.method, exc_info=failure)
+            _log.warning("The notification %.200r could not be handled: %s", event.method, name)
+            if _log.isEnabledFor(logging.DEBUG):
+                from acp._wire_log import log_failure
+
+                log_failure(event.method, failure)
         if type(run) is CancelRun:
             for cancelled in run.turns:
                 self._serving.cancel_turn(cancelled)

@@ -129,6 +129,24 @@ def test_a_request_is_cancelled_once_and_still_answered() -> None:
     assert sent(connection) == ""
 
 
+@pytest.mark.parametrize("request_id", [0, 99, "ninety", None])
+def test_a_cancellation_of_any_id_can_be_written_and_marks_no_request_of_ours(
+    request_id: int | str | None,
+) -> None:
+    """C-102"""
+    connection = agent()
+    asked = connection.request("_m")
+    sent(connection)
+    for _ in range(2):
+        connection.notify("$/cancel_request", {"requestId": request_id})
+        assert sent(connection) == (
+            '{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":'
+            f"{json.dumps(request_id)}}}}}\n"
+        )
+    assert connection.pending == [(asked, "_m")]
+    assert connection.cancel(asked)
+
+
 def test_the_answer_to_a_given_up_request_is_swallowed() -> None:
     """C-026"""
     connection = agent()

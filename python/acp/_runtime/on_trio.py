@@ -51,7 +51,11 @@ def _call(callback: Callable[[], object]) -> None:
     try:
         callback()
     except Exception as exc:  # noqa: BLE001 - here it would end everything that runs on trio
-        _log.error("A call in the loop failed", exc_info=exc)
+        _log.error("A call in the loop failed with %s", type(exc).__name__)
+        if _log.isEnabledFor(logging.DEBUG):
+            from acp._wire_log import log_failure
+
+            log_failure("A call in the loop", exc)
 
 
 class TrioSlot:
