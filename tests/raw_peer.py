@@ -1,13 +1,14 @@
 """The other end of a connection under test, written by hand: it sends and receives plain JSON.
 
-Owns nothing of the library but a memory transport, and runs on asyncio and trio: on trio the
-connection under test is served by a task of this module.
+Owns nothing of the library but the transport between them, and runs on asyncio and trio: on trio
+the connection under test is served by a task of this module.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import os
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -15,11 +16,12 @@ import anyio
 import sniffio
 
 import acp
+from acp._transports.descriptors import DescriptorTransport
 from acp.agent.connection import AgentSideConnection
 from acp.client.connection import ClientSideConnection
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Generator
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 
     from anyio.abc import TaskGroup
 
@@ -27,6 +29,20 @@ if TYPE_CHECKING:
 
 BOUND = 10.0
 """Seconds that any single wait of a test may take."""
+
+
+def pipe_pair() -> tuple[Transport, Transport]:
+    """Two connected transports over pipes, as between two processes."""
+    there, back = os.pipe(), os.pipe()
+    return DescriptorTransport(back[0], there[1]), DescriptorTransport(there[0], back[1])
+
+
+PAIRS: dict[str, Callable[[], tuple[Transport, Transport]]] = {
+    "memory": acp.memory_pair,
+    "pipe": pipe_pair,
+}
+pair = PAIRS["memory"]
+"""What is between a connection under test and its peer; fixtures change it."""
 
 
 class Running:
@@ -141,7 +157,8 @@ async def client_under_test(
 async def _under_test(
     kind: Any, handlers: Any, options: dict[str, Any]
 ) -> AsyncGenerator[tuple[Any, RawPeer], None]:
-    ours, theirs = acp.memory_pair()
+    ours, theirs = pair()
+    await theirs.open()
     async with serving(kind, handlers, ours, **options) as (connection, group):
         try:
             yield connection, RawPeer(theirs, group)
