@@ -20,8 +20,8 @@ from acp.client.connection import ClientSideConnection
 from acp.schema import InitializeResponse, NewSessionResponse
 
 WARM_UP = 20
-# After some seconds without traffic a connection is at rest.
-QUIET = 7.0
+# After five to ten seconds without traffic a connection is at rest.
+QUIET = 11.0
 
 
 class Idle(acp.Agent):

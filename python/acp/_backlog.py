@@ -1,20 +1,21 @@
-"""Received messages that no handler has been started for.
+"""What holds up reading: received messages that no handler has been started for, and handlers that
+have suspended.
 
-Owns their count, the marks above which reading pauses, and the reader's wait. It knows neither
+Owns their counts, the marks above which reading pauses, and the reader's wait. It knows neither
 lanes nor handlers.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from acp._runtime import Runtime, Slot, fill
 
 if TYPE_CHECKING:
-    from collections import deque
-    from collections.abc import Callable
-
+    from acp._calls import Calls
     from acp._limits import Limits
+    from acp._serving import Serving
 
 __all__ = ("Backlog",)
 
@@ -22,19 +23,24 @@ __all__ = ("Backlog",)
 class Backlog:
     """Counts what waits in all queues of one connection."""
 
-    def __init__(
-        self,
-        runtime: Runtime,
-        limits: Limits,
-        running: Callable[[], int],
-        calling: Callable[[], bool],
-    ) -> None:
+    __slots__ = (
+        "_bytes",
+        "_calls",
+        "_limits",
+        "_messages",
+        "_reader",
+        "_runtime",
+        "_serving",
+        "following",
+    )
+
+    def __init__(self, runtime: Runtime, limits: Limits, serving: Serving, calls: Calls) -> None:
         self._runtime = runtime
         self._limits = limits
-        self._running = running
-        """Notification handlers that have suspended."""
-        self._calling = calling
-        """Whether requests of ours are unanswered."""
+        self._serving = serving
+        self._calls = calls
+        self.following = 0
+        """Handlers that have suspended and not ended."""
         self._messages = 0
         self._bytes = 0
         self._reader: Slot[None] | None = None
@@ -42,11 +48,14 @@ class Backlog:
     def __len__(self) -> int:
         return self._messages
 
-    def put(self, queue: deque[Any], item: Any) -> None:
-        """Adds an item, which has a `size`, to a queue."""
+    def put(self, queue: deque[Any] | None, item: Any) -> deque[Any]:
+        """Adds an item, which has a `size`, to a queue; returns it, made if there was none."""
+        if queue is None:
+            queue = deque()
         queue.append(item)
         self._messages += 1
         self._bytes += item.size
+        return queue
 
     def take(self, queue: deque[Any]) -> Any:
         """Takes the first item of a queue."""
@@ -77,13 +86,14 @@ class Backlog:
         while (
             self._messages > limits.waiting_messages
             or self._bytes > limits.waiting_bytes
-            or self._running() > limits.running_handlers
+            # Requests have a limit of their own.
+            or self.following - len(self._serving) > limits.running_handlers
         ):
             hard = self._messages > limits.waiting_messages_hard
             if hard or self._bytes > limits.waiting_bytes_hard:
                 message = f"{self._messages} received messages wait for handlers that do not end"
                 raise OverflowError(message)
-            if self._calling():
+            if len(self._calls):
                 return
             self._reader = self._runtime.slot()
             await self._reader

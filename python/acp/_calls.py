@@ -41,6 +41,8 @@ class HeldResponse(NamedTuple):
 class Calls:
     """The requests of ours on one connection that are not answered."""
 
+    __slots__ = ("_by_id",)
+
     def __init__(self) -> None:
         self._by_id: dict[int, Call] = {}
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any, Literal
 
-from anyio import CancelScope, Event, create_task_group, move_on_after
+from anyio import CancelScope, create_task_group, move_on_after
 
 from acp import _core
 from acp._calls import Call, Calls, outcome
@@ -17,6 +17,7 @@ from acp._dispatcher import Dispatcher
 from acp._outbox import Outbox
 from acp._router import HELD_RESPONSES, Router
 from acp._runtime import Runtime
+from acp._runtime.flag import Flag
 from acp._serving import Serving
 from acp._stepping import current_run
 from acp._workers import Worker, Workers
@@ -40,6 +41,22 @@ class Connection:
     the same loop.
     """
 
+    __slots__ = (
+        "_calls",
+        "_cause",
+        "_closed",
+        "_closing",
+        "_core",
+        "_dispatcher",
+        "_options",
+        "_outbox",
+        "_output_ended",
+        "_runtime",
+        "_started",
+        "_transport",
+        "_workers",
+    )
+
     def __init__(
         self,
         side: Literal["agent", "client"],
@@ -61,9 +78,7 @@ class Connection:
         )
         self._runtime = Runtime()
         self._workers = Workers(self._runtime)
-        self._outbox = Outbox(
-            self._runtime, self._core, transport, limits, self._workers.assign, self._output_failed
-        )
+        self._outbox = Outbox(self._workers, self._core, transport, limits, self._output_failed)
         self._calls = Calls()
         self._dispatcher = Dispatcher(
             self._core,
@@ -71,15 +86,14 @@ class Connection:
             transport,
             self._calls,
             self._workers,
-            Serving(self._core, options, self._outbox.schedule),
+            Serving(self._core, options, self._outbox),
             limits,
-            wrote=self._outbox.schedule,
-            flush=self._outbox.flush,
-            ended=self._begin_closing,
+            self._outbox,
+            self._begin_closing,
         )
         self._started = False
-        self._closing = Event()
-        self._closed = Event()
+        self._closing = Flag(self._runtime)
+        self._closed = Flag(self._runtime)
         self._cause: Exception | None = None
         self._output_ended = False
 
@@ -161,7 +175,7 @@ class Connection:
     async def _run(self) -> None:
         try:
             await self._transport.open()
-            self._transport.offer_to(self._dispatcher.take)
+            self._dispatcher.inbox.open()
             async with create_task_group() as group:
                 self._outbox.open()
                 self._workers.assign(self._dispatcher.pump)
@@ -172,13 +186,15 @@ class Connection:
                     await self._end_output()
         finally:
             self._begin_closing(None)
+            self._dispatcher.inbox.stop()
             self._fail_calls()
             with CancelScope(shield=True):
                 await self._transport.close()
             self.ended()
 
-    def ended(self) -> None:
+    def ended(self, host: object = None) -> None:
         """Tells that the task that was to run the connection has ended, perhaps without a step."""
+        del host
         self._closed.set()
 
     async def close(self) -> None:
@@ -203,7 +219,7 @@ class Connection:
 
     async def _wind_down(self, worker: Worker) -> None:
         del worker
-        self._dispatcher.stop_reading()
+        self._dispatcher.inbox.stop()
         self._fail_calls()
         with move_on_after(self._options.limits.closing):
             await self._dispatcher.wait_until_idle()

@@ -1,8 +1,9 @@
 """From received events to handlers: the only pump of a connection.
 
 Owns the order in which handlers take their first step, and who goes on reading when a handler
-suspends. It knows no method by name (the router does), counts nothing that waits (the backlog
-does), takes no step itself (`acp._starting` does) and answers nothing (`acp._serving` does).
+suspends. It knows no method by name (the router does), waits for no bytes (the inbox does), counts
+nothing that waits (the backlog does), takes no step itself (`acp._starting` does) and answers
+nothing (`acp._serving` does).
 
 A handler's first step is taken right here, without a task. A handler that suspends is driven to its
 end by the task that made the step, and another task of the pool takes over what that one was doing:
@@ -13,30 +14,28 @@ from __future__ import annotations
 
 import logging
 from collections import deque
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
-
-from anyio import BrokenResourceError, ClosedResourceError
 
 from acp._backlog import Backlog
 from acp._calls import Calls, HeldResponse
 from acp._core import (
     FrameRejected,
     HandlerRun,
-    InternalError,
     NotificationReceived,
     RequestCancelled,
     RequestReceived,
     ResponseReceived,
 )
+from acp._inbox import Inbox
 from acp._lanes import Lane, Lanes
 from acp._runtime import Slot, fill
 from acp._starting import Starter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from acp import _core
     from acp._limits import Limits
+    from acp._outbox import Outbox
     from acp._router import Router
     from acp._serving import Serving
     from acp._transports.base import Transport
@@ -50,6 +49,29 @@ _log = logging.getLogger("acp")
 class Dispatcher:
     """Reads one connection and runs its handlers."""
 
+    __slots__ = (
+        "_backlog",
+        "_calls",
+        "_closing",
+        "_core",
+        "_events",
+        "_gate",
+        "_idle",
+        "_lanes",
+        "_limits",
+        "_next",
+        "_outbox",
+        "_rejected",
+        "_router",
+        "_runtime",
+        "_serving",
+        "_starter",
+        "_stopped",
+        "_unstarted",
+        "_workers",
+        "inbox",
+    )
+
     def __init__(
         self,
         core: _core.Connection,
@@ -59,59 +81,36 @@ class Dispatcher:
         workers: Workers,
         serving: Serving,
         limits: Limits,
-        *,
-        wrote: Callable[[], None],
-        flush: Callable[[], None],
+        outbox: Outbox,
         ended: Callable[[Exception | None], None],
     ) -> None:
         self._core = core
         self._router = router
-        self._transport = transport
         self._calls = calls
         self._workers = workers
         self._runtime = workers.runtime
         self._serving = serving
         self._limits = limits
-        self._flush = flush
-        self._ended = ended
+        self._outbox = outbox
         self._events: list[_core.Event] = []
         self._next = 0
-        self._reading = True
-        self._input_ended = False
-        self._taken = False
-        self._failure: Exception | None = None
         self._stopped = False
-        self._reader: Worker | None = None
-        self._unstarted: deque[RequestReceived] = deque()
+        self._unstarted: deque[Any] | None = None
         self._gate: deque[Any] | None = None
         self._closing = 0
         self._idle: Slot[None] | None = None
         self._rejected = 0
-        self._backlog = Backlog(
-            workers.runtime,
-            limits,
-            lambda: self._starter.following - len(serving),
-            lambda: len(calls) > 0,
+        self._backlog = Backlog(workers.runtime, limits, serving, calls)
+        self._lanes = Lanes(self._backlog, limits.lane_patience, workers, self._start_released)
+        self._starter = Starter(
+            self, core, router, serving, limits, self._lanes.kept, self._backlog, outbox
         )
-        self._lanes = Lanes(
-            self._backlog,
-            limits.lane_patience,
-            workers.later,
-            lambda lane: workers.assign(lambda worker: self._run_queue(worker, lane.released)),
-        )
-        self._starter = Starter(self, core, router, serving, limits, self._lanes.kept, wrote)
-        self._on: dict[type[_core.Event], Callable[[Any], HandlerRun | None]] = {
-            NotificationReceived: self._on_notification,
-            RequestReceived: self._on_request,
-            ResponseReceived: self._on_response,
-            RequestCancelled: self._on_request_cancelled,
-            FrameRejected: self._on_frame_rejected,
-        }
+        self.inbox = Inbox(core, transport, workers, self._backlog, calls, self, ended)
 
     async def pump(self, worker: Worker) -> None:
         """Reads and dispatches until the input ends or, after a suspension, another task does."""
-        turn = self._starter.turn
-        while self._reading:
+        turn, inbox = self._starter.turn, self.inbox
+        while inbox.is_open:
             while self._next < len(self._events):
                 run = self._start_next()
                 if run is not None:
@@ -121,14 +120,17 @@ class Dispatcher:
                 # Steps count on from chunk to chunk: receiving need not let other tasks run.
                 if turn.spent:
                     await self._runtime.turn()
-                    if not self._reading:
+                    if not inbox.is_open:
                         return
                     turn.renew()
             self._events.clear()
             self._next = 0
             if self._core.output_size:
-                self._flush()
-            await self._receive(worker)
+                self._outbox.flush()
+            events = await inbox.receive(worker)
+            if events is None:
+                return
+            self._events = events
 
     def _start_next(self) -> HandlerRun | None:
         """Starts the handlers of the events at hand, or of one that is not so simple.
@@ -144,82 +146,29 @@ class Dispatcher:
                 return run
         event = self._events[self._next]
         self._next += 1
-        run = self._on[type(event)](event)
+        run = _ON[type(event)](self, event)
         self._starter.turn.tick()
         return run
 
-    async def _receive(self, worker: Worker) -> None:
-        """Waits for the next chunk, or ends the reading."""
-        if self._input_ended:
-            self._reading = False
-            self._ended(None)
-            return
-        self._reader = worker
-        try:
-            if len(self._backlog) or self._starter.following:
-                await self._backlog.room()
-            data = await self._transport.receive()
-            self._input_ended = not data
-            if self._failure is not None:
-                raise self._failure
-            if not self._taken:
-                self._events = self._core.receive(data) if data else self._core.end_of_input()
-                if _log.isEnabledFor(logging.DEBUG):
-                    self._log_received()
-        except (BrokenResourceError, ClosedResourceError, OverflowError, InternalError) as exc:
-            self._reading = False
-            self._ended(exc)
-        finally:
-            self._taken = False
-            self._reader = None
-
-    def take(self, data: bytes) -> bool:
-        """Receives bytes right where they arrive, when answers are what is waited for.
-
-        Whether no task has to go on with them: they were answers and nothing else.
-        """
-        if not self._reading or not len(self._calls):
-            return False
-        self._taken = True
-        try:
-            self._events = self._core.receive(data)
-        except Exception as exc:  # noqa: BLE001 - raised again in the task that receives
-            self._failure = exc
-            return False
-        if _log.isEnabledFor(logging.DEBUG):
-            self._log_received()
-        for event in self._events:
+    def answer(self, events: list[_core.Event]) -> int:
+        """Hands over the answers that `events` begins with, and tells how many."""
+        count = 0
+        for event in events:
             if type(event) is not ResponseReceived:
-                return False
-            self._next += 1
+                break
+            count += 1
             self._on_response(event)
-        if len(self._backlog):
-            return False
-        self._taken = False
-        self._events.clear()
-        self._next = 0
-        return True
-
-    def _log_received(self) -> None:
-        from acp._wire_log import log_received
-
-        log_received(self._events)
+        return count
 
     def stop(self) -> None:
         """Starts no further handler: answers that are here are handed over, the rest is dropped."""
-        self.stop_reading()
+        self.inbox.stop()
         self._stopped = True
         self._lanes.release_all()
 
-    def stop_reading(self) -> None:
-        """Takes no further message."""
-        self._reading = False
-        if self._reader is not None:
-            self._reader.scope.cancel()
-
     async def wait_until_idle(self) -> None:
         """Returns when no handler runs but those that wait for the connection to close."""
-        while self._starter.following > self._closing or (len(self._backlog) and not self._stopped):
+        while self._backlog.following > self._closing or (len(self._backlog) and not self._stopped):
             self._idle = self._runtime.slot()
             await self._idle
 
@@ -250,8 +199,9 @@ class Dispatcher:
 
     def _on_notification(self, event: NotificationReceived) -> HandlerRun | None:
         if self._gate is not None:
-            return self._backlog.put(self._gate, event)
-        lane = self._lanes.get(event.lane)
+            self._backlog.put(self._gate, event)
+            return None
+        lane = self._lanes.kept.get(event.lane)
         if lane is not None:
             return self._lanes.wait(lane, event)
         run = self._starter.notification(event)
@@ -261,16 +211,19 @@ class Dispatcher:
 
     def _on_request(self, event: RequestReceived) -> HandlerRun | None:
         if self._gate is not None:
-            return self._backlog.put(self._gate, event)
+            self._backlog.put(self._gate, event)
+            return None
         route = self._router.request(event.method)
-        lane = self._lanes.get(event.lane) if route is not None and route.ordered else None
+        lane = self._lanes.kept.get(event.lane) if route is not None and route.ordered else None
         if lane is not None:
             if lane.released:
-                return self._backlog.put(lane.released, event)
+                self._backlog.put(lane.released, event)
+                return None
             if not lane.yields:
                 return self._lanes.wait(lane, event)
         if self._unstarted or len(self._serving) >= self._limits.running_handlers:
-            return self._backlog.put(self._unstarted, event)
+            self._unstarted = self._backlog.put(self._unstarted, event)
+            return None
         run = self._starter.request(event, route)
         if run is not None and route is not None and route.opens:
             self._gate = deque()
@@ -280,7 +233,7 @@ class Dispatcher:
         call = self._calls.settle(event.id)
         if call is None:
             return None
-        lane = self._lanes.get(call.lane or event.lane) if call.held else None
+        lane = self._lanes.kept.get(call.lane or event.lane) if call.held else None
         if lane is None or lane.yields:
             fill(call.slot, event)
             return None
@@ -313,7 +266,7 @@ class Dispatcher:
         elif run.route is not None and run.route.opens:
             self._workers.assign(self._run_gate)
         elif self._unstarted:
-            self._workers.assign(lambda other: self._run_queue(other, self._unstarted))
+            self._workers.assign(self._run_unstarted)
 
     async def _follow(self, worker: Worker, run: HandlerRun) -> None:
         assert run.suspended is not None
@@ -327,7 +280,7 @@ class Dispatcher:
             failure = self._runtime.failure_of(exc)
         finally:
             worker.run = run.suspended = None
-            self._starter.following -= 1
+            self._backlog.following -= 1
             self._closing -= run.closing
             self._moved()
         if run.lane is not None:
@@ -366,7 +319,7 @@ class Dispatcher:
             event = self._backlog.take(gate)
             # What arrives meanwhile still goes behind: no other task runs before the gate is back.
             self._gate = None
-            run = self._on[type(event)](event)
+            run = _ON[type(event)](self, event)
             self._gate = gate
             if run is not None:
                 self._workers.assign(self._run_gate)
@@ -375,10 +328,18 @@ class Dispatcher:
         self._gate = None
         self._moved()
 
-    async def _run_queue(self, worker: Worker, queue: deque[RequestReceived]) -> None:
+    def _start_released(self, lane: Lane) -> None:
+        self._workers.assign(lambda worker: self._run_queue(worker, lane.released))
+
+    async def _run_unstarted(self, worker: Worker) -> None:
+        await self._run_queue(worker, self._unstarted)
+
+    async def _run_queue(self, worker: Worker, queue: deque[Any] | None) -> None:
         """Starts requests that had to wait, as far as there is room for them."""
         while queue and not self._stopped:
             if len(self._serving) >= self._limits.running_handlers:
+                if self._unstarted is None:
+                    self._unstarted = deque()
                 if queue is not self._unstarted:
                     self._unstarted.extend(queue)
                     queue.clear()
@@ -390,3 +351,13 @@ class Dispatcher:
                 await self._carry_on(worker, run)
                 return
             await self._runtime.turn()
+
+
+_ON: dict[type, Callable[[Dispatcher, Any], HandlerRun | None]] = {
+    NotificationReceived: Dispatcher._on_notification,
+    RequestReceived: Dispatcher._on_request,
+    ResponseReceived: Dispatcher._on_response,
+    RequestCancelled: Dispatcher._on_request_cancelled,
+    FrameRejected: Dispatcher._on_frame_rejected,
+}
+"""What is done with an event, by its class."""

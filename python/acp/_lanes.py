@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from anyio import CancelScope
 
     from acp._backlog import Backlog
+    from acp._workers import Workers
 
 __all__ = ("CancelRun", "Lane", "Lanes", "RequestRun")
 
@@ -58,8 +59,8 @@ class Lane:
     def __init__(self, key: str | None, head: HandlerRun) -> None:
         self.key = key
         self.head: HandlerRun | None = head
-        self.waiting: deque[Any] = deque()
-        self.released: deque[RequestReceived] = deque()
+        self.waiting: deque[Any] | None = None
+        self.released: deque[Any] | None = None
         """Requests that need not wait any more and have not started yet."""
         self.impatient = False
         self.end_patience: Callable[[], object] | None = None
@@ -74,7 +75,7 @@ class Lane:
         return self.impatient or (self.head is not None and self.head.calls > 0)
 
     @property
-    def next_queue(self) -> deque[Any]:
+    def next_queue(self) -> deque[Any] | None:
         """Where the next item comes from once the handler in front has ended."""
         return self.released or self.waiting
 
@@ -82,23 +83,22 @@ class Lane:
 class Lanes:
     """The lanes that are kept on one connection."""
 
+    __slots__ = ("_backlog", "_patience", "_start", "_workers", "kept")
+
     def __init__(
         self,
         backlog: Backlog,
         patience: float | None,
-        later: Callable[[float, Callable[[], None]], Callable[[], object]],
+        workers: Workers,
         start: Callable[[Lane], None],
     ) -> None:
         self._backlog = backlog
         self._patience = patience
-        self._later = later
-        """Calls a function after some seconds; the result, called before, prevents it."""
+        self._workers = workers
         self._start = start
         """Has the released requests of a lane start, later."""
         self.kept: dict[str | None, Lane] = {}
         """The lanes by their key; only this class changes it."""
-        self.get = self.kept.get
-        """The lane with a key, when a handler keeps it."""
 
     def open(self, run: HandlerRun) -> None:
         """The first step of `run` did not end: it keeps the lane of its message from now on."""
@@ -124,23 +124,28 @@ class Lanes:
 
     def wait(self, lane: Lane, item: Any) -> None:
         """Adds a message to those that wait."""
-        self._backlog.put(lane.waiting, item)
+        lane.waiting = self._backlog.put(lane.waiting, item)
         if lane.end_patience is None and self._patience is not None:
-            lane.end_patience = self._later(self._patience, lambda: self._lose_patience(lane))
+            lane.end_patience = self._workers.later(
+                self._patience, lambda: self._lose_patience(lane)
+            )
 
     def release(self, lane: Lane) -> None:
         """Hands over the answers that wait in a lane, and has its requests start."""
-        kept: deque[Any] = deque()
+        waiting, lane.waiting = lane.waiting, None
         is_first = not lane.released
-        for item in lane.waiting:
+        for item in waiting or ():
             if type(item) is HeldResponse:
                 self._backlog.took(item)
                 fill(item.call.slot, item.event)
             elif type(item) is RequestReceived:
+                if lane.released is None:
+                    lane.released = deque()
                 lane.released.append(item)
             else:
-                kept.append(item)
-        lane.waiting = kept
+                if lane.waiting is None:
+                    lane.waiting = deque()
+                lane.waiting.append(item)
         if is_first and lane.released:
             self._start(lane)
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 __all__ = ("Limits",)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Limits:
     """Bounds of one connection.
 

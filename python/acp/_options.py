@@ -13,7 +13,7 @@ from acp._limits import Limits
 __all__ = ("ConnectionOptions",)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class ConnectionOptions:
     """Options of one connection, given as keywords to what makes it."""
 

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Protocol
 
 from anyio import BrokenResourceError, ClosedResourceError, fail_after
 
-from acp._runtime import Runtime, Slot, fill
+from acp._runtime import Slot, fill
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from acp._limits import Limits
     from acp._transports.base import Transport
-    from acp._workers import Duty, Worker
+    from acp._workers import Worker, Workers
 
 __all__ = ("Outbox",)
 
@@ -26,6 +26,8 @@ _log = logging.getLogger("acp")
 
 _SLICE = 64 * 1024
 """Bytes of one waiting send: the other end has to take this much within `write_stall`."""
+
+_NOTHING = memoryview(b"")
 
 
 class _Output(Protocol):
@@ -37,29 +39,45 @@ class _Output(Protocol):
 class Outbox:
     """Moves the core's output to the transport."""
 
+    __slots__ = (
+        "_backlog",
+        "_broken",
+        "_core",
+        "_failed",
+        "_limits",
+        "_opened",
+        "_pause_at",
+        "_runtime",
+        "_scheduled",
+        "_sends",
+        "_transport",
+        "_waiters",
+        "_workers",
+        "_writing",
+    )
+
     def __init__(
         self,
-        runtime: Runtime,
+        workers: Workers,
         core: _Output,
         transport: Transport,
         limits: Limits,
-        assign: Callable[[Duty], None],
         failed: Callable[[Exception], None],
     ) -> None:
-        self._runtime = runtime
+        self._workers = workers
+        self._runtime = workers.runtime
         self._core = core
         self._transport = transport
         self._limits = limits
-        self._assign = assign
         self._failed = failed
         self._opened = False
         self._scheduled = False
         self._writing = False
         self._broken = False
-        self._backlog = memoryview(b"")
+        self._backlog = _NOTHING
         self._sends = 0
         self._pause_at = limits.bytes_per_turn
-        self._waiters: list[Slot[None]] = []
+        self._waiters: list[Slot[None]] | None = None
 
     @property
     def unsent(self) -> int:
@@ -119,6 +137,8 @@ class Outbox:
     async def _below(self, size: int) -> None:
         while self.unsent > size and not self._broken and self._opened:
             waiter = self._runtime.slot()
+            if self._waiters is None:
+                self._waiters = []
             self._waiters.append(waiter)
             self.schedule()
             await waiter
@@ -137,7 +157,7 @@ class Outbox:
             if taken < len(data):
                 self._backlog = memoryview(data)[taken:]
                 self._writing = True
-                self._assign(self._write)
+                self._workers.assign(self._write)
                 return
         self._wake()
 
@@ -166,12 +186,12 @@ class Outbox:
 
     def _break(self, exc: Exception) -> None:
         self._broken = True
-        self._backlog = memoryview(b"")
+        self._backlog = _NOTHING
         self._core.take_output()
         self._wake()
         self._failed(exc)
 
     def _wake(self) -> None:
-        waiters, self._waiters = self._waiters, []
-        for waiter in waiters:
+        waiters, self._waiters = self._waiters, None
+        for waiter in waiters or ():
             fill(waiter, None)

@@ -16,11 +16,12 @@ from acp._errors import NO_DATA, wire_error
 from acp.exceptions import RequestError, ValidationError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from acp._core import Connection as Core
     from acp._lanes import RequestRun
     from acp._options import ConnectionOptions
+    from acp._outbox import Outbox
 
 __all__ = ("Serving",)
 
@@ -32,10 +33,12 @@ _CANCELLED_TURN: Mapping[str, str] = {"stopReason": "cancelled"}
 class Serving:
     """The requests of the peer that are not answered."""
 
-    def __init__(self, core: Core, options: ConnectionOptions, wrote: Callable[[], None]) -> None:
+    __slots__ = ("_core", "_options", "_outbox", "_runs")
+
+    def __init__(self, core: Core, options: ConnectionOptions, outbox: Outbox) -> None:
         self._core = core
         self._options = options
-        self._wrote = wrote
+        self._outbox = outbox
         self._runs: dict[int, RequestRun] = {}
 
     def __len__(self) -> int:
@@ -64,7 +67,7 @@ class Serving:
             raise
         finally:
             del self._runs[run.token]
-            self._wrote()
+            self._outbox.schedule()
 
     def turns(self, session: str | None) -> tuple[RequestRun, ...]:
         """The turns that run in a session now."""
@@ -97,7 +100,7 @@ class Serving:
     def refuse_cancelled(self, token: int) -> None:
         """Answers a request that was cancelled before its handler started."""
         self._respond_error(token, RequestError.request_cancelled(), "", cancelled=True)
-        self._wrote()
+        self._outbox.schedule()
 
     def _answer(self, run: RequestRun, result: Any) -> None:
         try:

@@ -26,6 +26,9 @@ __all__ = ("SideConnection", "as_transport", "require_asyncio")
 
 _log = logging.getLogger("acp")
 
+_DEFAULTS = ConnectionOptions()
+_HOST_NAMES = {"agent": "acp agent", "client": "acp client"}
+
 
 class SideConnection:
     """A connection whose handlers are the methods of one object.
@@ -50,11 +53,12 @@ class SideConnection:
         transport = as_transport(type(self).__name__, input_stream, output_stream)
         handlers = target(self) if callable(target) else target
         router = Router(handlers, side, unstable=use_unstable_protocol)
-        self._connection = Connection(side, router, transport, ConnectionOptions(**options))
+        chosen = ConnectionOptions(**options) if options else _DEFAULTS
+        self._connection = Connection(side, router, transport, chosen)
         self._host: asyncio.Task[None] | None = None
         if listening:
-            self._host = asyncio.create_task(self._connection.run(), name=f"acp {side}")
-            self._host.add_done_callback(lambda _: self._connection.ended())
+            self._host = asyncio.create_task(self._connection.run(), name=_HOST_NAMES[side])
+            self._host.add_done_callback(self._connection.ended)
         on_connect = getattr(handlers, "on_connect", None)
         if on_connect is not None:
             on_connect(self)

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from acp import _core
+    from acp._backlog import Backlog
     from acp._limits import Limits
+    from acp._outbox import Outbox
     from acp._router import Route, Router
     from acp._serving import Serving
 
@@ -34,6 +36,8 @@ class Starter:
     What starts a handler returns its run when it has suspended, and None when it has ended.
     """
 
+    __slots__ = ("_backlog", "_core", "_outbox", "_owner", "_router", "_serving", "turn")
+
     def __init__(
         self,
         owner: object,
@@ -42,13 +46,15 @@ class Starter:
         serving: Serving,
         limits: Limits,
         kept: dict[str | None, Any],
-        wrote: Callable[[], None],
+        backlog: Backlog,
+        outbox: Outbox,
     ) -> None:
         self._owner = owner
         self._core = core
         self._router = router
         self._serving = serving
-        self._wrote = wrote
+        self._backlog = backlog
+        self._outbox = outbox
         self.turn = Steps(
             owner,
             router.direct,
@@ -59,8 +65,6 @@ class Starter:
             longest=limits.seconds_per_turn,
         )
         """Counts the steps of a turn."""
-        self.following = 0
-        """Handlers that have suspended and not ended."""
 
     def notifications(self, events: list[_core.Event], at: int) -> tuple[int, HandlerRun | None]:
         """Starts the handlers of simple notifications, from the one at index `at` on.
@@ -94,7 +98,7 @@ class Starter:
         `initialize`.
         """
         if not self._core.admit(event.token):
-            self._wrote()
+            self._outbox.schedule()
             return None
         run = RequestRun(self._owner, event, route)
         return self._step(run, self._serving.serve, run)
@@ -114,7 +118,7 @@ class Starter:
                 self._serving.cancel_turn(cancelled)
         if event.token is not None:
             self._core.handled(event.token)
-            self._wrote()
+            self._outbox.schedule()
 
     def _step(
         self, run: HandlerRun, function: Callable[[Any], Any], argument: object
@@ -130,7 +134,7 @@ class Starter:
     ) -> HandlerRun | None:
         if isinstance(outcome, tuple):
             run.suspended = Suspended(*outcome)
-            self.following += 1
+            self._backlog.following += 1
             return run
         # Nothing can have cancelled this task during the step: a handler raised that by itself.
         if isinstance(outcome, BaseException) and not isinstance(

@@ -41,11 +41,16 @@ Duty = Callable[[Worker], Awaitable[None]]
 class Workers:
     """Gives each duty to a task."""
 
+    __slots__ = ("_busy", "_duties", "_finished", "_kept", "_parked", "_supplier", "runtime")
+
     def __init__(self, runtime: Runtime) -> None:
         self.runtime = runtime
-        self._duties: deque[Duty] = deque()
+        self._duties: deque[Duty] | None = None
+        """Duties that no task has been found for yet."""
         self._parked: list[Slot[Duty | None]] = []
-        self._busy: set[Worker] = set()
+        self._kept = _KEPT
+        # As keys: an empty set takes more than three times what an empty dict does.
+        self._busy: dict[Worker, None] = {}
         self._supplier: Slot[None] | None = None
         self._finished = False
 
@@ -57,6 +62,8 @@ class Workers:
         while self._parked:
             if fill(self._parked.pop(), duty):
                 return
+        if self._duties is None:
+            self._duties = deque()
         self._duties.append(duty)
         self._wake_supplier()
 
@@ -66,11 +73,21 @@ class Workers:
 
     async def supply(self, group: TaskGroup) -> None:
         """Makes a task for each duty that finds none parked, until `finish()`."""
-        while not self._finished:
-            for _ in range(len(self._duties)):
+        while True:
+            # A task may take its first step right here, and assign more or finish.
+            while self._duties:
                 group.start_soon(self._work, self._duties.popleft())
+            if self._finished:
+                return
+            self._duties = None
             self._supplier = self.runtime.slot()
             await self._supplier
+
+    def rest(self, resting: bool) -> None:
+        """Whether tasks without a duty end, from now on, or stay for the next."""
+        self._kept = 0 if resting else _KEPT
+        if resting:
+            self._dismiss()
 
     def cancel_handlers(self) -> None:
         """Cancels the tasks that follow a handler, but not one that waits for the connection to
@@ -86,9 +103,12 @@ class Workers:
         for worker in self._busy:
             if worker.run is None:
                 worker.scope.cancel()
+        self._dismiss()
+        self._wake_supplier()
+
+    def _dismiss(self) -> None:
         while self._parked:
             fill(self._parked.pop(), None)
-        self._wake_supplier()
 
     def _wake_supplier(self) -> None:
         if self._supplier is not None:
@@ -100,17 +120,22 @@ class Workers:
             worker = Worker(scope)
             duty: Duty | None = first
             while duty is not None:
-                self._busy.add(worker)
+                self._busy[worker] = None
                 try:
                     await duty(worker)
                 finally:
-                    self._busy.discard(worker)
+                    del self._busy[worker]
+                    # What keeps the duty keeps what it has bound, too, however long it parks.
+                    duty = None
                 duty = await self._park()
+            if not self._busy:
+                # A dict gives back its memory only so.
+                self._busy.clear()
 
     async def _park(self) -> Duty | None:
         if self._duties:
             return self._duties.popleft()
-        if self._finished or len(self._parked) >= _KEPT:
+        if self._finished or len(self._parked) >= self._kept:
             return None
         parked: Slot[Duty | None] = self.runtime.slot()
         self._parked.append(parked)

@@ -61,21 +61,30 @@ def _failure_of(exc: BaseException) -> BaseException:
 class LoopReadiness:
     """Has the loop watch a descriptor from the first wait on."""
 
+    __slots__ = ("_fd", "_loop", "_read", "_reader", "_watching", "_writer", "_written_fd")
+
+    unattended = True
+
     def __init__(self, fd: int, read: Callable[[], object]) -> None:
         self._loop = asyncio.get_running_loop()
         self._fd = fd
         self._read = read
         self._watching = False
-        self._reader: Slot[None] | None = None
+        self._reader: Slot[bool] | None = None
         self._writer: Slot[None] | None = None
         self._written_fd = -1
 
-    async def readable(self) -> None:
-        """Returns when `read` has found something, or the wait was ended."""
+    async def readable(self) -> bool:
+        """Returns when `read` has found something, or the wait was ended; False by `rest`."""
         if not self._watching:
             self.watch()
-        self._reader = self._loop.create_future()
-        await self._reader
+        self._reader = reader = self._loop.create_future()
+        return await reader
+
+    def rest(self) -> bool:
+        """Ends the wait of the reader, but goes on calling `read`. False when there was none."""
+        reader, self._reader = self._reader, None
+        return reader is not None and fill(reader, False)
 
     def watch(self) -> None:
         """Has `read` called whenever there are bytes, though nobody waits."""
@@ -88,7 +97,7 @@ class LoopReadiness:
 
     def _wake_reader(self) -> None:
         if self._reader is not None:
-            fill(self._reader, None)
+            fill(self._reader, True)
             self._reader = None
 
     def pause(self) -> None:

@@ -124,16 +124,25 @@ def _failure_of(exc: BaseException) -> BaseException:
 class TrioReadiness:
     """Waits for a descriptor in the task that wants its bytes."""
 
+    __slots__ = ("_fd", "_read", "_watching")
+
+    unattended = False
+
     def __init__(self, fd: int, read: Callable[[], object]) -> None:
         self._fd = fd
         self._read = read
         self._watching = False
 
-    async def readable(self) -> None:
+    async def readable(self) -> bool:
         """Returns when `read` was called once more, or the wait was ended."""
         with contextlib.suppress(ClosedResourceError):
             await wait_readable(self._fd)
             self._read()
+        return True
+
+    def rest(self) -> bool:
+        """Nothing is read but by the task that waits."""
+        return False
 
     def watch(self) -> None:
         """Has `read` called whenever there are bytes, though nobody waits."""

@@ -17,10 +17,22 @@ class Readiness(Protocol):
     whether there is anything for who waits.
     """
 
-    async def readable(self) -> None:
+    @property
+    def unattended(self) -> bool:
+        """Whether the function is called though no task waits; otherwise `rest` does nothing."""
+        ...
+
+    async def readable(self) -> bool:
         """Returns when the function has found something, or the wait was ended.
 
-        It may return before that.
+        It may return before that. False when `rest` ended the wait.
+        """
+        ...
+
+    def rest(self) -> bool:
+        """Ends the wait of the reader, but goes on calling the function.
+
+        False when there was none, and nothing has changed.
         """
         ...
 

@@ -38,14 +38,28 @@ class Transport(ABC):
         Empty at the end of input, and from then on.
         """
 
-    def offer_to(self, take: Callable[[bytes], bool]) -> None:
+    def offer_to(self, take: Callable[[bytes], bool]) -> bool:
         """Has `take` see bytes that arrive while `receive` waits, where no task has to be woken for
         that.
 
-        True when that was all, and `receive` goes on waiting; False when it has to return them. A
-        transport need not do so.
+        `take` returns True when that was all, and `receive` goes on waiting; False when it has to
+        return them, and nothing but them. It must be called neither in another task nor inside a
+        call of this transport. A transport need not do so.
+
+        Returns whether it can also `rest()`.
         """
         del take
+        return False
+
+    def rest(self) -> bool:
+        """Has a `receive` that waits raise `anyio.WouldBlock`; from then on bytes are offered
+        though nobody waits.
+
+        That lasts until `take` returns False, for bytes that the next `receive` then returns. At
+        the end of input, or when reading fails, it sees `b""`, and `receive` tells which. False
+        when nothing waits or bytes have come, and nothing has changed.
+        """
+        return False
 
     @abstractmethod
     async def send(self, data: bytes | memoryview) -> None:

@@ -10,7 +10,7 @@ import stat
 import sys
 from typing import TYPE_CHECKING
 
-from anyio import BrokenResourceError, ClosedResourceError
+from anyio import BrokenResourceError, ClosedResourceError, WouldBlock
 
 from acp._runtime import Runtime
 from acp._transports.base import Transport
@@ -49,6 +49,7 @@ class DescriptorTransport(Transport):
         self._chunk: bytes | None = None
         self._take: Callable[[bytes], bool] | None = None
         self._waiting = False
+        self._resting = False
         self._failure: OSError | None = None
         self._closed = False
 
@@ -62,6 +63,7 @@ class DescriptorTransport(Transport):
             _set_blocking(fd, False)
 
     async def receive(self) -> bytes:
+        self._resting = False
         while True:
             if self._closed:
                 raise ClosedResourceError
@@ -76,12 +78,21 @@ class DescriptorTransport(Transport):
                 raise ClosedResourceError
             self._waiting = True
             try:
-                await self._readiness.readable()
+                found = await self._readiness.readable()
             finally:
                 self._waiting = False
+            if not found:
+                raise WouldBlock
 
-    def offer_to(self, take: Callable[[bytes], bool]) -> None:
+    def offer_to(self, take: Callable[[bytes], bool]) -> bool:
         self._take = take
+        return self._readiness is not None and self._readiness.unattended
+
+    def rest(self) -> bool:
+        if self._take is None or self._readiness is None or not self._readiness.rest():
+            return False
+        self._resting = True
+        return True
 
     def _read(self) -> bool:
         """Reads what is there. Whether there is something for who waits."""
@@ -90,10 +101,12 @@ class DescriptorTransport(Transport):
                 return True
             if self._chunk is None:
                 data = os.read(self._read_fd, CHUNK)
-                if data and self._waiting and self._take is not None and self._take(data):
+                offers = self._waiting or self._resting
+                if data and offers and self._take is not None and self._take(data):
                     return False
                 self._chunk = data
                 if data:
+                    self._resting = False
                     return True
         except (BlockingIOError, InterruptedError):
             return False
@@ -102,7 +115,14 @@ class DescriptorTransport(Transport):
         # One chunk is kept ahead; more stays in the pipe, where it holds back the sender.
         if self._readiness is not None:
             self._readiness.pause()
+        self._end_rest()
         return True
+
+    def _end_rest(self) -> None:
+        """Tells who rests that there is no more to come."""
+        if self._resting and self._take is not None:
+            self._resting = False
+            self._take(b"")
 
     def send_nowait(self, data: bytes | memoryview) -> int:
         if self._closed or self._write_fd < 0:
@@ -140,6 +160,7 @@ class DescriptorTransport(Transport):
         self.end_output()
         self._readiness = None
         self._close_fd(self._read_fd)
+        self._end_rest()
 
     def _close_fd(self, fd: int) -> None:
         for flagged, blocking in self._flags:

@@ -5,10 +5,15 @@ Owns the pair of bounded buffers. No descriptor, no thread.
 
 from __future__ import annotations
 
-from anyio import BrokenResourceError, ClosedResourceError
+from typing import TYPE_CHECKING
 
-from acp._runtime import Runtime, Slot, fill
+from anyio import BrokenResourceError, ClosedResourceError, WouldBlock
+
+from acp._runtime import Runtime, Slot, fill, is_on_trio
 from acp._transports.base import Transport
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __all__ = ("MemoryTransport", "memory_pair")
 
@@ -19,15 +24,31 @@ _CAPACITY = 256 * 1024
 class _Direction:
     """Bytes on the way from one end to the other."""
 
-    __slots__ = ("_chunks", "_ended", "_reader", "_runtime", "_size", "_writer")
+    __slots__ = (
+        "_chunks",
+        "_ended",
+        "_offer_comes",
+        "_offered",
+        "_reader",
+        "_resting",
+        "_runtime",
+        "_size",
+        "_take",
+        "_writer",
+    )
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
         self._chunks: list[bytes] = []
         self._size = 0
         self._ended = False
-        self._reader: Slot[None] | None = None
+        self._reader: Slot[bool] | None = None
         self._writer: Slot[None] | None = None
+        self._take: Callable[[bytes], bool] | None = None
+        self._resting = False
+        self._offer_comes = False
+        self._offered: bytes | None = None
+        """What was offered and not taken: it is received alone."""
 
     def put(self, data: bytes | memoryview) -> int:
         if self._ended:
@@ -36,34 +57,79 @@ class _Direction:
         if taken:
             self._chunks.append(taken)
             self._size += len(taken)
-            self._wake_reader()
+            self._arrived()
         return len(taken)
 
     async def room(self) -> None:
         self._writer = self._runtime.slot()
         await self._writer
 
-    async def take(self) -> bytes:
+    async def receive(self) -> bytes:
+        self._resting = False
+        if self._offered is not None:
+            data, self._offered = self._offered, None
+            self._left(data)
+            return data
         while not self._chunks:
             if self._ended:
                 return b""
-            self._reader = self._runtime.slot()
-            await self._reader
-        data = self._chunks[0] if len(self._chunks) == 1 else b"".join(self._chunks)
-        self._chunks.clear()
-        self._size = 0
-        self._wake_writer()
+            self._reader = reader = self._runtime.slot()
+            if not await reader:
+                raise WouldBlock
+        data = self._joined()
+        self._left(data)
         return data
 
-    def end(self) -> None:
-        self._ended = True
-        self._wake_reader()
-        self._wake_writer()
+    def offer_to(self, take: Callable[[bytes], bool]) -> None:
+        self._take = take
 
-    def _wake_reader(self) -> None:
-        if self._reader is not None:
-            fill(self._reader, None)
+    def rest(self) -> bool:
+        reader, self._reader = self._reader, None
+        if self._take is None or reader is None or not fill(reader, False):
+            return False
+        self._resting = True
+        return True
+
+    def end(self) -> None:
+        if not self._ended:
+            self._ended = True
+            self._arrived()
+            self._wake_writer()
+
+    def _arrived(self) -> None:
+        if self._resting:
+            # Not at once: the sender may be inside a call of the connection that would take it.
+            if not self._offer_comes:
+                self._offer_comes = True
+                self._runtime.soon(self._offer)
+        elif self._reader is not None:
+            fill(self._reader, True)
             self._reader = None
+
+    def _offer(self) -> None:
+        self._offer_comes = False
+        # It may have been taken up, and rest again, since.
+        if self._take is None or not self._resting or not (self._chunks or self._ended):
+            return
+        data = self._joined()
+        if data:
+            if not self._take(data):
+                self._resting = False
+                self._offered = data
+                return
+            self._left(data)
+        if self._ended:
+            self._resting = False
+            self._take(b"")
+
+    def _joined(self) -> bytes:
+        data = self._chunks[0] if len(self._chunks) == 1 else b"".join(self._chunks)
+        self._chunks.clear()
+        return data
+
+    def _left(self, data: bytes) -> None:
+        self._size -= len(data)
+        self._wake_writer()
 
     def _wake_writer(self) -> None:
         if self._writer is not None:
@@ -82,7 +148,14 @@ class MemoryTransport(Transport):
     async def receive(self) -> bytes:
         if self._closed:
             raise ClosedResourceError
-        return await self._incoming.take()
+        return await self._incoming.receive()
+
+    def offer_to(self, take: Callable[[bytes], bool]) -> bool:
+        self._incoming.offer_to(take)
+        return not is_on_trio()
+
+    def rest(self) -> bool:
+        return self._incoming.rest()
 
     def send_nowait(self, data: bytes | memoryview) -> int:
         if self._closed:

@@ -110,8 +110,11 @@ class ProcessTransport(Transport):
                 await self._process.wait()
         return data
 
-    def offer_to(self, take: Callable[[bytes], bool]) -> None:
-        self._opened().offer_to(take)
+    def offer_to(self, take: Callable[[bytes], bool]) -> bool:
+        return self._opened().offer_to(take)
+
+    def rest(self) -> bool:
+        return self._opened().rest()
 
     def send_nowait(self, data: bytes | memoryview) -> int:
         return self._opened().send_nowait(data)

@@ -50,8 +50,11 @@ class StdioTransport(Transport):
     async def receive(self) -> bytes:
         return await self._open_transport().receive()
 
-    def offer_to(self, take: Callable[[bytes], bool]) -> None:
-        self._open_transport().offer_to(take)
+    def offer_to(self, take: Callable[[bytes], bool]) -> bool:
+        return self._open_transport().offer_to(take)
+
+    def rest(self) -> bool:
+        return self._open_transport().rest()
 
     def send_nowait(self, data: bytes | memoryview) -> int:
         return self._open_transport().send_nowait(data)

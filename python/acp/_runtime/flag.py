@@ -1,0 +1,57 @@
+"""A flag that tasks wait for.
+
+Owns who waits. Two of these stand in every connection, so that one which nobody waits for costs
+next to nothing. It knows no protocol.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from acp._runtime import fill
+
+if TYPE_CHECKING:
+    from acp._runtime import Runtime, Slot
+
+__all__ = ("Flag",)
+
+
+class Flag:
+    """Is set once; any number of tasks of one loop wait for that."""
+
+    __slots__ = ("_is_set", "_runtime", "_waiters")
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        self._is_set = False
+        self._waiters: list[Slot[None]] | None = None
+
+    def is_set(self) -> bool:
+        """Whether it was set."""
+        return self._is_set
+
+    def set(self) -> None:
+        """Wakes all that wait. Setting it again does nothing."""
+        self._is_set = True
+        waiters, self._waiters = self._waiters, None
+        for waiter in waiters or ():
+            fill(waiter, None)
+
+    async def wait(self) -> None:
+        """Returns when it is set; where it is already, after other tasks had their turn."""
+        if self._is_set:
+            await self._runtime.turn()
+            return
+        waiter: Slot[None] = self._runtime.slot()
+        if self._waiters is None:
+            self._waiters = []
+        self._waiters.append(waiter)
+        try:
+            await waiter
+        finally:
+            self._forget(waiter)
+
+    def _forget(self, waiter: Slot[None]) -> None:
+        # Still in the list is only who was cancelled.
+        if self._waiters is not None:
+            self._waiters.remove(waiter)
