@@ -25,6 +25,7 @@ NAMES = {
     "official": "official Python SDK",
     "typescript": "TypeScript SDK",
     "rust": "Rust SDK",
+    "plain": "no SDK",
     "msgspec": "msgspec",
     "orjson": "orjson",
 }

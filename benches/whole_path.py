@@ -84,6 +84,13 @@ def once(side: Side | Peer, numbers: Numbers) -> None:
     numbers.add("agent update", side.name, agent(side)["update"])
 
 
+def without_any(numbers: Numbers) -> None:
+    """Round trips between two programs without an SDK: what the machine itself takes."""
+    for work, one_core in (("round trip", False), ("round trip, one core", True)):
+        (found,) = run(*RAW_CLIENT, "0", *RAW_AGENT, one_core=one_core)
+        numbers.add(work, "plain", found["round_trip"])
+
+
 def measure(
     sides: list[Side | Peer], runs: int, numbers: Numbers, tell: Callable[[str], None]
 ) -> None:
@@ -92,3 +99,4 @@ def measure(
     for _ in range(runs):
         for side in sides:
             once(side, numbers)
+        without_any(numbers)

@@ -1,6 +1,7 @@
 """A client without any SDK, so that an agent is what is measured: it counts the lines it gets.
 
-`raw_client.py UPDATES COMMAND…` prints microseconds for each update that the agent sent.
+`raw_client.py UPDATES COMMAND…` prints microseconds for each update that the agent sent, and for
+each of some round trips.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import sys
 import time
 from typing import IO, Any
 
+ROUND_TRIPS = 2000
 # What the agents of the different SDKs are written to say.
 TEXTS = (
     b"The parser takes one line, and then stops.",
@@ -40,14 +42,19 @@ def main(updates: int, command: list[str]) -> None:
             params = {"sessionId": session, "prompt": [{"type": "text", "text": text}]}
             return ask(number, "session/prompt", params)
 
-        prompt(2, "1000")
+        prompt(2, str(min(updates, 1000)))
         started = time.perf_counter()
         result, lines, texts = prompt(3, str(updates))
         seconds = time.perf_counter() - started
         assert (result["stopReason"], lines, texts) == ("end_turn", updates, updates)
+        started = time.perf_counter()
+        for number in range(ROUND_TRIPS):
+            prompt(4 + number, "0")
+        asked = time.perf_counter() - started
         agent.stdin.close()
         agent.wait(30)
-    print(json.dumps({"update": seconds / updates * 1e6}))
+    found = {"update": seconds / max(updates, 1) * 1e6, "round_trip": asked / ROUND_TRIPS * 1e6}
+    print(json.dumps(found))
 
 
 def send(stream: IO[bytes] | None, message: dict[str, Any]) -> None:
