@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import anyio.lowlevel
 
 import acp
+from tests.raw_peer import BOUND
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 class Nothing(acp.Agent):
@@ -52,6 +56,13 @@ class Prompted(acp.Agent):
 
     async def turn(self) -> None:
         await anyio.Event().wait()
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Lets others run until the condition holds."""
+    with anyio.fail_after(BOUND):
+        while not condition():
+            await anyio.lowlevel.checkpoint()
 
 
 async def turns(count: int = 20) -> None:

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
+from anyio import move_on_after
+
 from acp._runtime import Runtime, Slot, fill
 
 if TYPE_CHECKING:
@@ -28,9 +30,12 @@ class Backlog:
         "_calls",
         "_limits",
         "_messages",
+        "_moves",
         "_reader",
         "_runtime",
         "_serving",
+        "_stuck",
+        "asking",
         "following",
     )
 
@@ -41,6 +46,11 @@ class Backlog:
         self._calls = calls
         self.following = 0
         """Handlers that have suspended and not ended."""
+        self.asking = 0
+        """Requests of handlers that are unanswered, and sends of theirs that block."""
+        self._moves = 0
+        self._stuck = False
+        """Nothing has moved for so long that reading goes on until something does."""
         self._messages = 0
         self._bytes = 0
         self._reader: Slot[None] | None = None
@@ -67,33 +77,48 @@ class Backlog:
         """Tells that an item was taken out of its queue."""
         self._messages -= 1
         self._bytes -= item.size
-        self.moved()
+        self._moves += 1
+        self._stuck = False
+        # Woken for each of many it would do nothing but look.
+        if self._reader is not None and not self._is_full:
+            self.moved()
 
     def moved(self) -> None:
         """Has the reader look again whether it may go on."""
+        self._moves += 1
+        self._stuck = False
         if self._reader is not None:
             fill(self._reader, None)
             self._reader = None
 
-    async def room(self) -> None:
-        """Returns when reading may go on.
-
-        Above the marks that is also when a request of ours is unanswered: what the handlers wait
-        for may be its answer, and only reading brings it. Raises OverflowError above the hard
-        marks.
-        """
+    @property
+    def _is_full(self) -> bool:
         limits = self._limits
-        while (
+        return (
             self._messages > limits.waiting_messages
             or self._bytes > limits.waiting_bytes
             # Requests have a limit of their own.
             or self.following - len(self._serving) > limits.running_handlers
-        ):
+        )
+
+    async def room(self) -> None:
+        """Returns when reading may go on.
+
+        Above the marks it may when what the handlers wait for can be what is still to be read: a
+        handler waits for the peer, or nothing moves and a request of ours is unanswered. Raises
+        OverflowError above the hard marks.
+        """
+        limits = self._limits
+        while self._is_full:
             hard = self._messages > limits.waiting_messages_hard
             if hard or self._bytes > limits.waiting_bytes_hard:
                 message = f"{self._messages} received messages wait for handlers that do not end"
                 raise OverflowError(message)
-            if len(self._calls):
+            if self._stuck or self.asking:
                 return
+            moves = self._moves
             self._reader = self._runtime.slot()
-            await self._reader
+            with move_on_after(limits.reading_patience if len(self._calls) else None) as patience:
+                await self._reader
+            self._reader = None
+            self._stuck = patience.cancelled_caught and moves == self._moves

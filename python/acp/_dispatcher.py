@@ -101,7 +101,9 @@ class Dispatcher:
         self._idle: Slot[None] | None = None
         self._rejected = 0
         self._backlog = Backlog(workers.runtime, limits, serving, calls)
-        self._lanes = Lanes(self._backlog, limits.lane_patience, workers, self._start_released)
+        self._lanes = Lanes(
+            self._backlog, limits.lane_patience, workers, self._start_released, self._go_on
+        )
         self._starter = Starter(
             self, core, router, serving, limits, self._lanes.kept, self._backlog, outbox
         )
@@ -176,6 +178,7 @@ class Dispatcher:
         """A request of ours, or a send that blocks, begins to wait; `run` is whose code made it."""
         if run is not None and run.owner is self:
             run.calls += 1
+            self._backlog.asking += 1
             if run.lane is not None:
                 self._lanes.release(run.lane)
         self._moved()
@@ -184,6 +187,7 @@ class Dispatcher:
         """The counterpart of `call_started`."""
         if run is not None and run.owner is self:
             run.calls -= 1
+            self._backlog.asking -= 1
 
     def closes_in(self, run: HandlerRun | None) -> bool:
         """Code of the handler `run` closes the connection. False when it is not one of ours."""
@@ -330,6 +334,9 @@ class Dispatcher:
 
     def _start_released(self, lane: Lane) -> None:
         self._workers.assign(lambda worker: self._run_queue(worker, lane.released))
+
+    def _go_on(self, lane: Lane) -> None:
+        self._workers.assign(lambda worker: self._run_lane(worker, lane))
 
     async def _run_unstarted(self, worker: Worker) -> None:
         await self._run_queue(worker, self._unstarted)

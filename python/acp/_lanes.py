@@ -54,7 +54,7 @@ class CancelRun(HandlerRun):
 class Lane:
     """What waits behind the handler that keeps the lane. A lane exists only while there is one."""
 
-    __slots__ = ("end_patience", "head", "impatient", "key", "released", "waiting")
+    __slots__ = ("end_patience", "head", "impatient", "key", "released", "waiting", "watched")
 
     def __init__(self, key: str | None, head: HandlerRun) -> None:
         self.key = key
@@ -64,6 +64,8 @@ class Lane:
         """Requests that need not wait any more and have not started yet."""
         self.impatient = False
         self.end_patience: Callable[[], object] | None = None
+        self.watched: HandlerRun | None = None
+        """The handler that patience began with."""
 
     @property
     def yields(self) -> bool:
@@ -83,7 +85,7 @@ class Lane:
 class Lanes:
     """The lanes that are kept on one connection."""
 
-    __slots__ = ("_backlog", "_patience", "_start", "_workers", "kept")
+    __slots__ = ("_backlog", "_go_on", "_patience", "_start", "_workers", "kept", "overtaken")
 
     def __init__(
         self,
@@ -91,12 +93,17 @@ class Lanes:
         patience: float | None,
         workers: Workers,
         start: Callable[[Lane], None],
+        go_on: Callable[[Lane], None],
     ) -> None:
         self._backlog = backlog
         self._patience = patience
         self._workers = workers
         self._start = start
         """Has the released requests of a lane start, later."""
+        self._go_on = go_on
+        """Has a lane that no handler keeps go on, later."""
+        self.overtaken = 0
+        """How often patience with a handler has ended."""
         self.kept: dict[str | None, Lane] = {}
         """The lanes by their key; only this class changes it."""
 
@@ -107,6 +114,9 @@ class Lanes:
 
     def close(self, lane: Lane) -> None:
         """Nothing waits any more, and no handler keeps the lane."""
+        if lane.end_patience is not None:
+            lane.end_patience()
+            lane.end_patience = None
         if self.kept.get(lane.key) is lane:
             del self.kept[lane.key]
 
@@ -114,18 +124,23 @@ class Lanes:
         """Another handler keeps the lane from now on, or, for a moment, none."""
         lane.head = head
         lane.impatient = False
-        if lane.end_patience is not None:
-            lane.end_patience()
-            lane.end_patience = None
         if head is not None:
             head.lane = lane
             if head.calls:
                 self.release(lane)
+            if lane.waiting:
+                self._begin_patience(lane)
 
     def wait(self, lane: Lane, item: Any) -> None:
         """Adds a message to those that wait."""
         lane.waiting = self._backlog.put(lane.waiting, item)
+        self._begin_patience(lane)
+
+    def _begin_patience(self, lane: Lane) -> None:
         if lane.end_patience is None and self._patience is not None:
+            # It runs on when the next handler takes over, which then has so much the longer: a
+            # timer for each would cost more than most handlers do.
+            lane.watched = lane.head
             lane.end_patience = self._workers.later(
                 self._patience, lambda: self._lose_patience(lane)
             )
@@ -155,9 +170,25 @@ class Lanes:
             self.release(lane)
 
     def _lose_patience(self, lane: Lane) -> None:
-        if lane.head is not None:
+        lane.end_patience = None
+        if lane.head is None or lane.head is not lane.watched:
+            if lane.waiting:
+                self._begin_patience(lane)
+        else:
             method = lane.head.event.method
-            message = "A handler of %.200r keeps its session waiting; answers go past it"
+            message = "A handler of %.200r keeps its session waiting; what waits goes past it"
             _log.warning(message, method)
+            self.overtaken += 1
             lane.impatient = True
             self.release(lane)
+            if self.kept.get(lane.key) is lane:
+                self._go_past(lane)
+
+    def _go_past(self, lane: Lane) -> None:
+        """Has the notifications behind the handler that keeps the lane start, and those to come."""
+        if lane.waiting is None:
+            del self.kept[lane.key]
+            return
+        successor = self.kept[lane.key] = Lane(lane.key, None)
+        successor.waiting, lane.waiting = lane.waiting, None
+        self._go_on(successor)

@@ -28,13 +28,21 @@ class Limits:
     waiting_bytes: int = 8 * 1024 * 1024
     """The same, as bytes of their frames."""
     waiting_messages_hard: int = 65_536
-    """Reading goes on up to here while a request of ours is unanswered; beyond, the connection
-    ends.
+    """Up to here reading goes on all the same while a handler waits for the peer, or when
+    `reading_patience` is over; beyond, the connection ends.
     """
     waiting_bytes_hard: int = 64 * 1024 * 1024
     """The same, as bytes of their frames."""
+    reading_patience: float | None = 1.0
+    """How long reading pauses above the first marks while nothing moves and a request of ours is
+    unanswered: what the handlers wait for may be its answer, which only reading brings.
+    """
     unsent_bytes: int = 1024 * 1024
     """Output not yet taken by the transport, above which awaited sends wait."""
+    unsent_bytes_hard: int = 64 * 1024 * 1024
+    """Answers are accepted also above that; the connection ends when there is so much already and
+    the peer takes nothing.
+    """
     sends_per_turn: int = 64
     """Sends in a row before the sender lets other tasks run."""
     bytes_per_turn: int = 64 * 1024

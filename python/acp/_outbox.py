@@ -46,6 +46,7 @@ class Outbox:
         "_failed",
         "_limits",
         "_opened",
+        "_over",
         "_pause_at",
         "_runtime",
         "_scheduled",
@@ -74,6 +75,8 @@ class Outbox:
         self._scheduled = False
         self._writing = False
         self._broken = False
+        self._over = False
+        """More is queued than the hard mark; the next message ends the connection."""
         self._backlog = _NOTHING
         self._sends = 0
         self._pause_at = limits.bytes_per_turn
@@ -96,9 +99,22 @@ class Outbox:
 
     def schedule(self) -> None:
         """Sees to it that what is queued goes out in the next turn of the loop."""
-        if not self._scheduled and not self._writing and self._opened:
+        if self._writing or self._broken:
+            self._check_size()
+        elif not self._scheduled and self._opened:
             self._scheduled = True
             self._runtime.soon(self._flush)
+
+    def _check_size(self) -> None:
+        """The other end takes nothing at the moment, or nothing any more."""
+        if self._broken:
+            self._core.take_output()
+        elif self._over:
+            size = self._core.output_size
+            self._break(OverflowError(f"{size} bytes of output wait, and the peer takes nothing"))
+        else:
+            # One message may be as long as it likes.
+            self._over = self._core.output_size > self._limits.unsent_bytes_hard
 
     def flush(self) -> None:
         """Has what is queued go out now, if it would go out alone: nothing else is on its way."""
@@ -163,6 +179,7 @@ class Outbox:
 
     def _take_output(self) -> bytes:
         data = self._core.take_output()
+        self._over = False
         if data and not self._broken and _log.isEnabledFor(logging.DEBUG):
             from acp._wire_log import log_sending
 
