@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from acp._limits import (
         Limits,
     )
+    from acp._stats import (
+        ConnectionStats,
+        HandlerInfo,
+    )
     from acp._transports.base import (
         Transport,
     )
@@ -43,6 +47,7 @@ if TYPE_CHECKING:
         LocalProtocolError,
         RemoteProtocolError,
         RequestError,
+        RequestTimeout,
         ValidationError,
     )
     from acp.helpers import (
@@ -156,6 +161,7 @@ __all__ = [
     "Client",
     "CompleteElicitationNotification",
     "ConnectionClosed",
+    "ConnectionStats",
     "CreateElicitationRequest",
     "CreateElicitationResponse",
     "CreateFormElicitationRequest",
@@ -178,6 +184,7 @@ __all__ = [
     "ElicitationSchema",
     "ElicitationStringPropertySchema",
     "ElicitationUrlCapabilities",
+    "HandlerInfo",
     "InitializeRequest",
     "InitializeResponse",
     "InternalError",
@@ -201,6 +208,7 @@ __all__ = [
     "RequestError",
     "RequestPermissionRequest",
     "RequestPermissionResponse",
+    "RequestTimeout",
     "SessionNotification",
     "SetSessionConfigOptionResponse",
     "SetSessionConfigOptionSelectRequest",
@@ -252,6 +260,7 @@ __all__ = [
 _MODULES = {
     "acp._core": "UNSET",
     "acp._limits": "Limits",
+    "acp._stats": "ConnectionStats HandlerInfo",
     "acp._transports.base": "Transport",
     "acp._transports.environment": "default_environment",
     "acp._transports.memory": "memory_pair",
@@ -260,7 +269,7 @@ _MODULES = {
     "acp.core": "connect_to_agent run_agent",
     "acp.exceptions": (
         "ConnectionClosed InternalError LocalProtocolError RemoteProtocolError RequestError "
-        "ValidationError "
+        "RequestTimeout ValidationError "
     ),
     "acp.helpers": (
         "audio_block embedded_blob_resource embedded_text_resource image_block plan_entry "

@@ -58,6 +58,11 @@ class Backlog:
     def __len__(self) -> int:
         return self._messages
 
+    @property
+    def size(self) -> int:
+        """Bytes of the frames of what waits."""
+        return self._bytes
+
     def put(self, queue: deque[Any] | None, item: Any) -> deque[Any]:
         """Adds an item, which has a `size`, to a queue; returns it, made if there was none."""
         if queue is None:

@@ -7,6 +7,7 @@ method; the two connection classes of the public surface are thin layers on it.
 from __future__ import annotations
 
 import logging
+from threading import get_ident
 from typing import TYPE_CHECKING, Any, Literal
 
 from anyio import CancelScope, create_task_group, move_on_after
@@ -14,16 +15,19 @@ from anyio import CancelScope, create_task_group, move_on_after
 from acp import _core
 from acp._calls import Call, Calls, outcome
 from acp._dispatcher import Dispatcher
+from acp._entry import Entry
 from acp._outbox import Outbox
 from acp._router import HELD_RESPONSES, Router
 from acp._runtime import Runtime
 from acp._runtime.flag import Flag
 from acp._serving import Serving
+from acp._stats import ConnectionStats, Counters, HandlerInfo, running
 from acp._stepping import current_run
 from acp._workers import Worker, Workers
+from acp.exceptions import RequestTimeout
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
+    from collections.abc import Awaitable, Callable, Coroutine
 
     from acp._options import ConnectionOptions
     from acp._transports.base import Transport
@@ -48,11 +52,13 @@ class Connection:
         "_closing",
         "_core",
         "_dispatcher",
+        "_entry",
         "_options",
         "_outbox",
         "_output_ended",
         "_runtime",
         "_started",
+        "_thread",
         "_transport",
         "_workers",
     )
@@ -89,6 +95,7 @@ class Connection:
             Serving(self._core, options, self._outbox),
             limits,
             self._outbox,
+            Counters(self._core, options.on_count),
             self._begin_closing,
         )
         self._started = False
@@ -96,16 +103,28 @@ class Connection:
         self._closed = Flag(self._runtime)
         self._cause: Exception | None = None
         self._output_ended = False
+        self._thread: int | None = None
+        """The thread of the loop, once the connection runs."""
+        self._entry: Entry | None = None
 
     # Sending.
 
-    async def request(self, method: str, params: Any = None) -> Any:
+    async def request(
+        self, method: str, params: Any = None, *, timeout: float | None = None
+    ) -> Any:
         """Sends a request and returns its result.
 
         Raises RequestError when the peer answers with an error, ConnectionClosed when no answer can
-        come, ValidationError when params or result do not fit their type. Cancelling it tells the
-        peer.
+        come, RequestTimeout when none has come after `timeout` seconds, ValidationError when params
+        or result do not fit their type. Cancelling it tells the peer, as the timeout does.
         """
+        if timeout is None:
+            return await self._request(method, params)
+        with move_on_after(timeout):
+            return await self._request(method, params)
+        raise RequestTimeout(method, timeout)
+
+    async def _request(self, method: str, params: Any) -> Any:
         self._check_open()
         request_id = self._core.request(method, params)
         held = method in HELD_RESPONSES
@@ -136,13 +155,18 @@ class Connection:
 
         True when the sender has to await `pause()` before the next one.
         """
+        if self._thread != get_ident():
+            self._check_thread()
         if self._output_ended or self._outbox.broken:
             raise self._closed_error()
         self._core.notify(method, params)
         return self._outbox.sent()
 
     async def pause(self) -> None:
-        """Lets other tasks run, and waits while the peer takes too little of what was sent."""
+        """Lets other tasks run, and waits while the peer takes too little of what was sent.
+
+        Raises ConnectionClosed when it takes nothing any more.
+        """
         await self._outbox.pause()
         if self._outbox.is_full:
             run = current_run.get()
@@ -151,6 +175,9 @@ class Connection:
                 await self._outbox.room()
             finally:
                 self._dispatcher.call_ended(run)
+        if self._outbox.broken:
+            # What was just queued may be what is lost.
+            raise self._closed_error()
 
     async def notify(self, method: str, params: Any = None) -> None:
         """Sends a notification. Raises ConnectionClosed when nothing can be sent any more."""
@@ -173,6 +200,8 @@ class Connection:
         return self._run()
 
     async def _run(self) -> None:
+        self._thread = get_ident()
+        self._entry = Entry(self._workers)
         try:
             await self._transport.open()
             self._dispatcher.inbox.open()
@@ -196,6 +225,28 @@ class Connection:
         """Tells that the task that was to run the connection has ended, perhaps without a step."""
         del host
         self._closed.set()
+        if self._entry is not None:
+            self._entry.end()
+
+    def from_thread(self, function: Callable[..., Awaitable[Any]], *args: Any) -> Any:
+        """Runs `await function(*args)` in a task of the connection, for another thread.
+
+        Returns or raises what that does; ConnectionClosed when the connection does not run, or
+        ends meanwhile.
+        """
+        if self._entry is None:
+            raise self._closed_error()
+        return self._entry.run(function, args)
+
+    # Seen from outside.
+
+    def stats(self) -> ConnectionStats:
+        """The connection in numbers."""
+        return self._dispatcher.stats()
+
+    def handlers(self) -> list[HandlerInfo]:
+        """The handlers that have suspended and not ended, oldest first."""
+        return running(self._workers.runs)
 
     async def close(self) -> None:
         """Ends the connection and returns when the transport is closed.
@@ -265,7 +316,14 @@ class Connection:
         if len(self._calls):
             self._calls.fail_all(self._closed_error())
 
+    def _check_thread(self) -> None:
+        if self._thread is not None:
+            message = "A connection is used in the thread of its loop; see `from_thread`"
+            raise RuntimeError(message)
+
     def _check_open(self) -> None:
+        if self._thread != get_ident():
+            self._check_thread()
         if self.is_closing or self._outbox.broken:
             raise self._closed_error()
 

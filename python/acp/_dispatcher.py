@@ -31,6 +31,7 @@ from acp._inbox import Inbox
 from acp._lanes import Lane, Lanes
 from acp._runtime import Slot, fill
 from acp._starting import Starter
+from acp._stats import ConnectionStats
 
 if TYPE_CHECKING:
     from acp import _core
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from acp._outbox import Outbox
     from acp._router import Router
     from acp._serving import Serving
+    from acp._stats import Counters
     from acp._transports.base import Transport
     from acp._workers import Worker, Workers
 
@@ -54,6 +56,7 @@ class Dispatcher:
         "_calls",
         "_closing",
         "_core",
+        "_counters",
         "_events",
         "_gate",
         "_idle",
@@ -82,6 +85,7 @@ class Dispatcher:
         serving: Serving,
         limits: Limits,
         outbox: Outbox,
+        counters: Counters,
         ended: Callable[[Exception | None], None],
     ) -> None:
         self._core = core
@@ -92,6 +96,7 @@ class Dispatcher:
         self._serving = serving
         self._limits = limits
         self._outbox = outbox
+        self._counters = counters
         self._events: list[_core.Event] = []
         self._next = 0
         self._stopped = False
@@ -102,12 +107,17 @@ class Dispatcher:
         self._rejected = 0
         self._backlog = Backlog(workers.runtime, limits, serving, calls)
         self._lanes = Lanes(
-            self._backlog, limits.lane_patience, workers, self._start_released, self._go_on
+            self._backlog,
+            limits.lane_patience,
+            workers,
+            self._start_released,
+            self._go_on,
+            counters,
         )
         self._starter = Starter(
             self, core, router, serving, limits, self._lanes.kept, self._backlog, outbox
         )
-        self.inbox = Inbox(core, transport, workers, self._backlog, calls, self, ended)
+        self.inbox = Inbox(core, transport, workers, self._backlog, calls, self, counters, ended)
 
     async def pump(self, worker: Worker) -> None:
         """Reads and dispatches until the input ends or, after a suspension, another task does."""
@@ -189,6 +199,19 @@ class Dispatcher:
             run.calls -= 1
             self._backlog.asking -= 1
 
+    def stats(self) -> ConnectionStats:
+        """What there is of everything."""
+        return ConnectionStats(
+            lanes=len(self._lanes.kept),
+            handlers=self._backlog.following,
+            unanswered=self._core.in_flight,
+            calls=len(self._calls),
+            waiting_messages=len(self._backlog),
+            waiting_bytes=self._backlog.size,
+            unsent_bytes=self._outbox.unsent,
+            counters=self._counters.read(),
+        )
+
     def closes_in(self, run: HandlerRun | None) -> bool:
         """Code of the handler `run` closes the connection. False when it is not one of ours."""
         if run is None or run.owner is not self:
@@ -244,6 +267,7 @@ class Dispatcher:
         return self._lanes.wait(lane, HeldResponse(call, event, event.size))
 
     def _on_request_cancelled(self, event: RequestCancelled) -> HandlerRun | None:
+        self._counters.cancelled += 1
         if not self._serving.cancel(event.token):
             self._serving.refuse_cancelled(event.token)
         return None

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from acp import _core
     from acp._backlog import Backlog
     from acp._calls import Calls
+    from acp._stats import Counters
     from acp._transports.base import Transport
     from acp._workers import Worker, Workers
 
@@ -53,6 +54,7 @@ class Inbox:
         "_backlog",
         "_calls",
         "_core",
+        "_counters",
         "_end_quiet",
         "_ended",
         "_failure",
@@ -76,6 +78,7 @@ class Inbox:
         backlog: Backlog,
         calls: Calls,
         pump: _Pump,
+        counters: Counters,
         ended: Callable[[Exception | None], None],
     ) -> None:
         self._core = core
@@ -84,6 +87,7 @@ class Inbox:
         self._backlog = backlog
         self._calls = calls
         self._pump = pump
+        self._counters = counters
         self._ended = ended
         self.is_open = True
         """Whether further messages are taken."""
@@ -126,8 +130,7 @@ class Inbox:
                 events, self._left = self._left, None
                 return events
             events = self._core.receive(data) if data else self._core.end_of_input()
-            if _log.isEnabledFor(logging.DEBUG):
-                _log_received(events)
+            self._received(events)
             return events
         except WouldBlock:
             if self._reader is worker:
@@ -163,13 +166,19 @@ class Inbox:
         except Exception as exc:  # noqa: BLE001 - raised again in the task that receives
             self._failure = exc
             return False
-        if _log.isEnabledFor(logging.DEBUG):
-            _log_received(events)
+        self._received(events)
         count = self._pump.answer(events)
         if count == len(events) and not len(self._backlog):
             return True
         self._left = events[count:]
         return False
+
+    def _received(self, events: list[_core.Event]) -> None:
+        self._counters.tell()
+        if _log.isEnabledFor(logging.DEBUG):
+            from acp._wire_log import log_received
+
+            log_received(events)
 
     def look(self) -> None:
         """Looks whether it was quiet for a time, and then lets the connection rest."""
@@ -193,12 +202,6 @@ class Inbox:
         if self._end_quiet is not None:
             self._end_quiet()
             self._end_quiet = None
-
-
-def _log_received(events: list[_core.Event]) -> None:
-    from acp._wire_log import log_received
-
-    log_received(events)
 
 
 def _may_offer(transport: Transport) -> bool:

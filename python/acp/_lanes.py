@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from anyio import CancelScope
 
     from acp._backlog import Backlog
+    from acp._stats import Counters
     from acp._workers import Workers
 
 __all__ = ("CancelRun", "Lane", "Lanes", "RequestRun")
@@ -56,7 +57,7 @@ class Lane:
 
     __slots__ = ("end_patience", "head", "impatient", "key", "released", "waiting", "watched")
 
-    def __init__(self, key: str | None, head: HandlerRun) -> None:
+    def __init__(self, key: str | None, head: HandlerRun | None) -> None:
         self.key = key
         self.head: HandlerRun | None = head
         self.waiting: deque[Any] | None = None
@@ -85,7 +86,7 @@ class Lane:
 class Lanes:
     """The lanes that are kept on one connection."""
 
-    __slots__ = ("_backlog", "_go_on", "_patience", "_start", "_workers", "kept", "overtaken")
+    __slots__ = ("_backlog", "_counters", "_go_on", "_patience", "_start", "_workers", "kept")
 
     def __init__(
         self,
@@ -94,16 +95,16 @@ class Lanes:
         workers: Workers,
         start: Callable[[Lane], None],
         go_on: Callable[[Lane], None],
+        counters: Counters,
     ) -> None:
         self._backlog = backlog
         self._patience = patience
         self._workers = workers
         self._start = start
         """Has the released requests of a lane start, later."""
+        self._counters = counters
         self._go_on = go_on
         """Has a lane that no handler keeps go on, later."""
-        self.overtaken = 0
-        """How often patience with a handler has ended."""
         self.kept: dict[str | None, Lane] = {}
         """The lanes by their key; only this class changes it."""
 
@@ -178,7 +179,8 @@ class Lanes:
             method = lane.head.event.method
             message = "A handler of %.200r keeps its session waiting; what waits goes past it"
             _log.warning(message, method)
-            self.overtaken += 1
+            self._counters.overtaken += 1
+            self._counters.tell()
             lane.impatient = True
             self.release(lane)
             if self.kept.get(lane.key) is lane:

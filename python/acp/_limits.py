@@ -1,11 +1,16 @@
 """The bounds of one connection.
 
-Owns numbers and their reasons. It enforces nothing.
+Owns numbers and their reasons, and reading them from the environment. It enforces nothing.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import os
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 __all__ = ("Limits",)
 
@@ -14,7 +19,8 @@ __all__ = ("Limits",)
 class Limits:
     """Bounds of one connection.
 
-    Sizes are bytes, times are seconds; None as a time means without end.
+    Sizes are bytes, times are seconds; None as a time means without end. Connections that are given
+    none take those of the environment: see `from_environment`.
     """
 
     max_message_bytes: int = 64 * 1024 * 1024
@@ -59,3 +65,39 @@ class Limits:
     """How long running handlers may go on once the input has ended."""
     draining: float | None = 5.0
     """How long the last output may take."""
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str] | None = None) -> Limits:
+        """The defaults, changed by variables such as `ACP_LIMIT_WAITING_MESSAGES=4096`.
+
+        Each field has a variable of its name in capitals; `none` stands for None. Connections read
+        them once, when the first one is made. Raises ValueError that names a variable which is no
+        number, or none of these.
+        """
+        given = os.environ if environment is None else environment
+        kinds = {_PREFIX + field.name.upper(): field for field in fields(cls)}
+        changed: dict[str, float | None] = {}
+        for variable, text in given.items():
+            if not variable.startswith(_PREFIX):
+                continue
+            field = kinds.get(variable)
+            if field is None:
+                message = f"{variable} is no limit; there are {', '.join(sorted(kinds))}"
+                raise ValueError(message)
+            kind = str(field.type)
+            try:
+                if text.lower() == "none" and "None" in kind:
+                    changed[field.name] = None
+                else:
+                    changed[field.name] = (int if kind == "int" else float)(text)
+            except ValueError:
+                message = f"{variable} has to be a number"
+                raise ValueError(message) from None
+            value = changed[field.name]
+            if value is not None and not 0 <= value < float("inf"):
+                message = f"{variable} has to be at least 0"
+                raise ValueError(message)
+        return cls(**changed)  # pyright: ignore[reportArgumentType] (the kinds were looked at)
+
+
+_PREFIX = "ACP_LIMIT_"

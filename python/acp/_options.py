@@ -5,12 +5,21 @@ Owns the options and their defaults. It decides nothing itself.
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from acp._limits import Limits
 
+if TYPE_CHECKING:
+    from acp._stats import CountHook
+
 __all__ = ("ConnectionOptions",)
+
+
+@functools.cache
+def _limits() -> Limits:
+    return Limits.from_environment()
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,5 +38,7 @@ class ConnectionOptions:
     """Whether `session/cancel` cancels the session's prompt handlers, after its own handler."""
     send_cancel_request: bool = True
     """Whether cancelling a call of ours tells the peer with `$/cancel_request`."""
-    limits: Limits = field(default_factory=Limits)
+    on_count: CountHook | None = None
+    """Called when a counter of `stats()` has grown, with its name and by how much."""
+    limits: Limits = field(default_factory=_limits)
     """The bounds of the connection."""

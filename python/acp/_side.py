@@ -7,6 +7,7 @@ give as a transport. It knows no method.
 from __future__ import annotations
 
 import asyncio
+import functools
 import logging
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -18,15 +19,23 @@ from acp._stepping import current_run
 from acp._transports.base import Transport
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
     from types import TracebackType
 
     from typing_extensions import Self
+
+    from acp._stats import ConnectionStats, HandlerInfo
 
 __all__ = ("SideConnection", "as_transport", "require_asyncio")
 
 _log = logging.getLogger("acp")
 
-_DEFAULTS = ConnectionOptions()
+
+@functools.cache
+def _defaults() -> ConnectionOptions:
+    return ConnectionOptions()
+
+
 _HOST_NAMES = {"agent": "acp agent", "client": "acp client"}
 
 
@@ -53,7 +62,7 @@ class SideConnection:
         transport = as_transport(type(self).__name__, input_stream, output_stream)
         handlers = target(self) if callable(target) else target
         router = Router(handlers, side, unstable=use_unstable_protocol)
-        chosen = ConnectionOptions(**options) if options else _DEFAULTS
+        chosen = ConnectionOptions(**options) if options else _defaults()
         self._connection = Connection(side, router, transport, chosen)
         self._host: asyncio.Task[None] | None = None
         if listening:
@@ -86,6 +95,37 @@ class SideConnection:
                 from acp._wire_log import log_failure
 
                 log_failure("The connection", failure)
+
+    async def request(
+        self, method: str, params: Any = None, *, timeout: float | None = None
+    ) -> Any:
+        """Sends a request of any method and returns its result, typed where the method is known.
+
+        `params` is an object of the schema, a dict or a list. Raises RequestTimeout when there is
+        no answer after `timeout` seconds; the peer is then told that it is cancelled.
+        """
+        return await self._connection.request(method, params, timeout=timeout)
+
+    async def notify(self, method: str, params: Any = None) -> None:
+        """Sends a notification of any method."""
+        await self._connection.notify(method, params)
+
+    def from_thread(self, function: Callable[..., Awaitable[Any]], *args: Any) -> Any:
+        """Runs `await function(*args)` in the loop of this connection, for another thread, and
+        returns what it returns.
+
+        All other methods are for the thread of the loop. Raises ConnectionClosed when the
+        connection does not run or ends meanwhile, and RuntimeError in the thread of the loop.
+        """
+        return self._connection.from_thread(function, *args)
+
+    def stats(self) -> ConnectionStats:
+        """The connection in numbers, at this moment."""
+        return self._connection.stats()
+
+    def handlers(self) -> list[HandlerInfo]:
+        """The handlers that have suspended and not ended, oldest first."""
+        return self._connection.handlers()
 
     async def ext_method(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         """Sends a request outside the protocol; its name on the wire is `method` with an underscore

@@ -8,6 +8,7 @@ which handler it runs for. It knows no message.
 from __future__ import annotations
 
 from contextvars import Context, ContextVar
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ current_run: ContextVar[Any] = ContextVar("acp_current_run", default=None)
 class Suspended:
     """Awaitable: drives a suspended coroutine to its end, each step in its own context."""
 
-    __slots__ = ("_body", "_context", "_yielded")
+    __slots__ = ("_body", "_context", "_yielded", "since")
 
     def __init__(
         self, body: CoroutineType[Any, Any, Any], context: Context, yielded: object
@@ -31,6 +32,8 @@ class Suspended:
         self._body = body
         self._context = context
         self._yielded = yielded
+        self.since = monotonic()
+        """When it was suspended, by the clock of `time.monotonic`."""
 
     def __await__(self) -> Generator[Any, Any, Any]:
         run, send, throw = self._context.run, self._body.send, self._body.throw

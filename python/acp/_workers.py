@@ -97,6 +97,11 @@ class Workers:
             if worker.run is not None and not worker.run.closing:
                 worker.scope.cancel()
 
+    @property
+    def runs(self) -> list[Any]:
+        """The handler runs that tasks follow."""
+        return [worker.run for worker in self._busy if worker.run is not None]
+
     def finish(self) -> None:
         """Has every task end but those that follow a handler, which end with it."""
         self._finished = True

@@ -6,6 +6,7 @@ logic of its own.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from acp._side import require_asyncio
@@ -76,7 +77,8 @@ def _stdio(limit: int, options: dict[str, Any]) -> Transport:
     from acp._limits import Limits
     from acp._transports.stdio import stdio_transport
 
-    options.setdefault("limits", Limits(max_message_bytes=limit))
+    limits = replace(Limits.from_environment(), max_message_bytes=limit)
+    options.setdefault("limits", limits)
     return stdio_transport()
 
 

@@ -16,6 +16,7 @@ __all__ = (
     "LocalProtocolError",
     "RemoteProtocolError",
     "RequestError",
+    "RequestTimeout",
     "ValidationError",
 )
 
@@ -107,6 +108,21 @@ class ConnectionClosed(ConnectionError):
         super().__init__(message)
         self.exit_code = exit_code
         self.stderr_tail = stderr_tail
+
+
+class RequestTimeout(TimeoutError):
+    """A request was not answered in its time; the peer was told that it is cancelled.
+
+    Ask again, or with more time.
+    """
+
+    def __init__(self, method: str = "", seconds: float = 0.0) -> None:
+        super().__init__(f"{method} was not answered within {seconds:g} s")
+        self.method = method
+        self.seconds = seconds
+
+    def __reduce__(self) -> tuple[type[RequestTimeout], tuple[str, float]]:
+        return type(self), (self.method, self.seconds)
 
 
 class RemoteProtocolError(RuntimeError):
