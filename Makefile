@@ -10,6 +10,7 @@
 #   compat    JSON conformance, and against peers built on the Rust SDK; reads outside data, see ACP_SHARED
 #   wheel     a release wheel in dist/, optimised by profile; needs rustup
 #   bench     speed and memory of that wheel beside others, with the floors that have to hold
+#   reliability  bad input, bad peers, floods, kills, secrets: figures that have to hold; FORM=--short does less
 #   docs      reference tables and links
 #   pythons   the tests on every Python found on this machine
 #   fuzz      a search for inputs that break the core; needs a nightly Rust and cargo-fuzz, takes long
@@ -17,6 +18,8 @@
 PYTHON ?= python3
 # Where outside data lies that is not this project's to distribute (JSONTestSuite and others).
 ACP_SHARED ?= $(abspath ../shared)
+# The form of the reliability figures: empty for the full one, or `--short`.
+FORM ?=
 # The profile of the extension: `dev` compiles faster and runs slower.
 PROFILE ?= release
 
@@ -42,7 +45,7 @@ export PYO3_PYTHON := $(CURDIR)/$(PY)
 export ACP_SHARED
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help setup demo test lint gen interop compat wheel bench docs pythons fuzz clean
+.PHONY: help setup demo test lint gen interop compat wheel bench reliability docs pythons fuzz clean
 .DEFAULT_GOAL := help
 
 help:
@@ -113,6 +116,9 @@ compat: setup
 
 bench: $(BENCH_READY) $(PEER_READY)
 	$(BENCH_VENV)/bin/python -m benches --peer $(PEER_VENV)/bin/python
+
+reliability: setup
+	$(PY) -m reliability $(FORM)
 
 docs: gen
 	$(PY) -m tools.readme

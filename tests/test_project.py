@@ -25,7 +25,10 @@ GENERATED = (
     "python/acp/v1/schema.py",
     "python/acp/v2/schema.py",
 )
-VERBS = ("setup", "demo", "test", "lint", "gen", "interop", "compat", "wheel", "bench", "docs")
+VERBS = (
+    *("setup", "demo", "test", "lint", "gen", "interop", "compat", "wheel", "bench"),
+    *("reliability", "docs"),
+)
 
 BANNED = re.compile(r"(?:^|_)(?:managers?|utils?|helpers?|engine|misc)(?:_|$)|handle_message")
 # As verbs, which functions are named by; a class may be about a process.

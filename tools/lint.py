@@ -14,7 +14,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PYTHON = sys.executable
-PYTHON_SOURCES = ("python", "tests", "benches", "examples", "tools", "codegen")
+PYTHON_SOURCES = ("python", "tests", "benches", "reliability", "examples", "tools", "codegen")
 PLATFORMS = ("Linux", "Windows", "Darwin")
 # Their own lock files and heavy dependencies: only the formatting is checked on every run.
 OUTSIDE_THE_WORKSPACE = ("rust/acp-schema-dump/Cargo.toml", "rust/fuzz/Cargo.toml")
