@@ -1,0 +1,33 @@
+"""Permission requests of a turn that the client itself cancels."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.field.test_permissions import ASKING, Dialog
+from tests.field.wires import wired
+from tests.raw_peer import within
+from tests.sides import turns
+
+
+@pytest.mark.parametrize("count", [1, 3])
+async def test_a_permission_is_answered_as_cancelled_when_the_client_cancels_its_turn(
+    count: int,
+) -> None:
+    """C22: at once; the user's late click sends nothing."""
+    dialog = Dialog()
+    async with wired("client", dialog) as (agent, peer):
+        for number in range(count):
+            await peer.request(number, "session/request_permission", ASKING)
+        other = {**ASKING, "sessionId": "other"}
+        await peer.request("other", "session/request_permission", other)
+        await within(dialog.open.wait())
+        await within(agent.cancel("s"))
+        messages = [await peer.receive() for _ in range(count + 1)]
+        answers = {m["id"]: m["result"] for m in messages if "id" in m}
+        cancelled = {"outcome": {"outcome": "cancelled"}}
+        assert answers == dict.fromkeys(range(count), cancelled)
+        dialog.clicked.set()
+        await turns()
+        assert (await peer.receive())["id"] == "other"
+        assert (await peer.exchange(8, "nobody"))["id"] == 8
