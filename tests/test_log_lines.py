@@ -20,7 +20,7 @@ from acp._transports.descriptors import DescriptorTransport
 from acp.client.connection import ClientSideConnection
 from tests.log_lines import TRACE, Lines
 from tests.raw_peer import RawPeer, agent_under_test, client_under_test, serving, within
-from tests.sides import Nothing, Silent, turns
+from tests.sides import Nothing, Recorder, Silent, turns
 from tests.test_transports import over_pipes
 
 
@@ -217,3 +217,16 @@ def test_the_level_of_whole_messages_has_a_name_that_another_may_have_given_befo
             timeout=60,
         )
         assert run.stdout.split() == [shown]
+
+
+async def test_notifications_that_fail_again_and_again_do_not_flood_the_log(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async with client_under_test(Recorder()) as (_, peer):
+        bad = {"method": "session/update", "params": {"sessionId": "s", "update": {}}}
+        await peer.send(*([bad] * 1000))
+        await peer.request(1, "_end")
+        await peer.receive()
+    told = [record for record in caplog.records if "could not be handled" in record.getMessage()]
+    assert len(told) == 10
+    assert told[-1].getMessage().endswith("(512 by now)")

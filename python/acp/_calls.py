@@ -17,13 +17,15 @@ __all__ = ("Call", "Calls", "HeldResponse", "outcome")
 class Call:
     """One request of ours."""
 
-    __slots__ = ("held", "lane", "settled", "slot")
+    __slots__ = ("held", "lane", "settled", "slot", "turn_cancelled")
 
     def __init__(self, slot: Slot[Any], *, held: bool, lane: str | None) -> None:
         self.held = held
         """Its answer keeps its place in the stream of a session."""
         self.lane = lane
         """That session; None when only the answer names it."""
+        self.turn_cancelled = False
+        """It is a turn that this side has cancelled."""
         self.settled = False
         """The answer is here, though perhaps not yet handed over."""
         self.slot = slot
@@ -63,6 +65,18 @@ class Calls:
     def give_up(self, request_id: int) -> bool:
         """Takes out a call whose caller was cancelled. False when its answer is here already."""
         return self._by_id.pop(request_id, None) is not None
+
+    def cancel_turns(self, session: str) -> None:
+        """This side cancels what runs in a session."""
+        for call in self._by_id.values():
+            if call.lane == session:
+                call.turn_cancelled = True
+
+    def has_cancelled(self, session: str | None) -> bool:
+        """Whether a turn of the session was cancelled by this side and has not ended."""
+        return session is not None and any(
+            call.turn_cancelled for call in self._by_id.values() if call.lane == session
+        )
 
     def fail_all(self, error: ConnectionClosed) -> None:
         """Ends the wait of every caller with an exception like `error`."""

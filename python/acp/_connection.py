@@ -57,6 +57,7 @@ class Connection:
         "_outbox",
         "_output_ended",
         "_runtime",
+        "_serving",
         "_started",
         "_thread",
         "_transport",
@@ -86,13 +87,14 @@ class Connection:
         self._workers = Workers(self._runtime)
         self._outbox = Outbox(self._workers, self._core, transport, limits, self._output_failed)
         self._calls = Calls()
+        self._serving = Serving(self._core, options, self._outbox, self._calls)
         self._dispatcher = Dispatcher(
             self._core,
             router,
             transport,
             self._calls,
             self._workers,
-            Serving(self._core, options, self._outbox),
+            self._serving,
             limits,
             self._outbox,
             Counters(self._core, options.on_count),
@@ -183,6 +185,14 @@ class Connection:
         """Sends a notification. Raises ConnectionClosed when nothing can be sent any more."""
         if self.post(method, params):
             await self.pause()
+
+    async def cancel_turn(self, method: str, params: Any) -> None:
+        """Sends the notification that cancels a session's turn, and ends what the peer asks for it.
+
+        That is what `params.session_id` names.
+        """
+        await self.notify(method, params)
+        self._serving.cancel_questions(params.session_id)
 
     # Life.
 
@@ -276,8 +286,11 @@ class Connection:
             await self._dispatcher.wait_until_idle()
         self._dispatcher.stop()
         self._workers.cancel_handlers()
-        with move_on_after(self._options.limits.closing):
+        with move_on_after(self._options.limits.closing) as patience:
             await self._dispatcher.wait_until_idle()
+        if patience.cancelled_caught:
+            stubborn = sorted({handler.method for handler in self.handlers()})
+            _log.warning("Handlers do not end, though they were cancelled: %.200r", stubborn)
         await self._end_output()
         self._workers.finish()
 

@@ -46,8 +46,15 @@ def wire_error(
         return WireError(-32602, "Invalid params", [_fault(fault) for fault in exc.errors()])
     data = {"type": type(exc).__name__}
     if expose:
-        data["details"] = str(exc)
+        data["details"] = _text(exc)
     return WireError(-32603, "Internal error", data)
+
+
+def _text(exc: BaseException) -> str:
+    try:
+        return str(exc)
+    except Exception:  # noqa: BLE001 - the user's own, which must not cost the answer
+        return ""
 
 
 def _fault(fault: dict[str, Any]) -> dict[str, Any]:

@@ -69,9 +69,19 @@ _MADE: Mapping[str, Mapping[str, Callable[[Any], Any]]] = {"elicitation/create":
 class Route:
     """One handler, and how a message of its method is treated."""
 
-    __slots__ = ("call", "cancelled_result", "ends_turns", "is_turn", "opens", "ordered")
+    __slots__ = (
+        "call",
+        "cancelled_result",
+        "ends_turns",
+        "is_turn",
+        "may_return_nothing",
+        "opens",
+        "ordered",
+    )
 
-    def __init__(self, method: str, call: Callable[[Any], Any]) -> None:
+    def __init__(
+        self, method: str, call: Callable[[Any], Any], *, may_return_nothing: bool = False
+    ) -> None:
         self.call = call
         """Calls the handler with the message's params; what it returns is to be awaited."""
         self.ordered = method in _ORDERED
@@ -82,6 +92,8 @@ class Route:
         """The request is a turn of its session, which `ends_turns` cancels."""
         self.ends_turns = method == "session/cancel"
         self.cancelled_result = _CANCELLED_RESULTS.get(method)
+        self.may_return_nothing = may_return_nothing
+        """The result is an object without required members: None stands for an empty one."""
 
 
 class Router:
@@ -153,7 +165,8 @@ class Router:
             return None
         declared = getattr(self._interface, method.name, None)
         names = _field_names(method) if declared is None else _parameter_names(declared)
-        return Route(wire, _caller(handler, wire, names))
+        empty = method.result is not None and _may_be_empty(method.result)
+        return Route(wire, _caller(handler, wire, names), may_return_nothing=empty)
 
     def _extension(self, kind: str, method: str) -> Route | None:
         handler = self._handler("ext_method" if kind == "request" else "ext_notification")
@@ -198,6 +211,15 @@ def _field_names(method: Method) -> tuple[str, ...]:
 
     facts = field_facts(getattr(schema, method.params))
     return tuple(name for name, *_ in facts if name != "field_meta")
+
+
+@cache
+def _may_be_empty(result: str) -> bool:
+    from acp import schema
+
+    kind = getattr(schema, result, None)
+    # A union has required members in each variant.
+    return isinstance(kind, type) and not any(required for _, _, required, _ in field_facts(kind))
 
 
 def _parameter_names(function: Callable[..., Any]) -> tuple[str, ...]:
@@ -276,6 +298,8 @@ def _all_parameter_names(handler: Callable[..., Any]) -> tuple[str, ...]:
     """Also that of the bound instance: as a keyword it would collide."""
     function = getattr(handler, "__func__", handler)
     try:
-        return tuple(inspect.signature(function).parameters)
+        parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
         return ()
+    # That of the rest is no name of a keyword.
+    return tuple(each.name for each in parameters if each.kind is not each.VAR_KEYWORD)

@@ -18,6 +18,7 @@ from acp.exceptions import RequestError, ValidationError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from acp._calls import Calls
     from acp._core import Connection as Core
     from acp._lanes import RequestRun
     from acp._options import ConnectionOptions
@@ -33,10 +34,13 @@ _CANCELLED_TURN: Mapping[str, str] = {"stopReason": "cancelled"}
 class Serving:
     """The requests of the peer that are not answered."""
 
-    __slots__ = ("_core", "_options", "_outbox", "_runs")
+    __slots__ = ("_calls", "_core", "_options", "_outbox", "_runs")
 
-    def __init__(self, core: Core, options: ConnectionOptions, outbox: Outbox) -> None:
+    def __init__(
+        self, core: Core, options: ConnectionOptions, outbox: Outbox, calls: Calls
+    ) -> None:
         self._core = core
+        self._calls = calls
         self._options = options
         self._outbox = outbox
         self._runs: dict[int, RequestRun] = {}
@@ -53,6 +57,11 @@ class Serving:
                 run.scope = scope
                 if run.route is None:
                     raise RequestError.method_not_found(event.method)
+                if run.route.cancelled_result is not None and self._calls.has_cancelled(event.lane):
+                    # It was on its way when this side cancelled the turn.
+                    run.cancelled = True
+                    self._answer_cancelled(run)
+                    return
                 result = run.route.call(event.params())
                 if hasattr(result, "__await__"):
                     result = await result
@@ -87,6 +96,19 @@ class Serving:
         if run.scope is not None and run.token in self._runs:
             run.scope.cancel()
 
+    def cancel_questions(self, session: str) -> None:
+        """This side cancels the turn of a session: what its peer asks for it is not to be decided
+        any more, and is answered with the result that the method has for that.
+        """
+        self._calls.cancel_turns(session)
+        if not self._options.cancel_handlers:
+            return
+        for run in tuple(self._runs.values()):
+            asks = run.route is not None and run.route.cancelled_result is not None
+            if asks and run.event.lane == session and run.scope is not None:
+                run.cancelled = True
+                run.scope.cancel()
+
     def cancel(self, token: int) -> bool:
         """The peer cancelled a request. False when its handler has not been started."""
         run = self._runs.get(token)
@@ -103,6 +125,9 @@ class Serving:
         self._outbox.schedule()
 
     def _answer(self, run: RequestRun, result: Any) -> None:
+        if result is None and run.route is not None and run.route.may_return_nothing:
+            # Strict readers refuse null for what succeeded.
+            result = {}
         try:
             self._core.respond(run.token, result)
         except (TypeError, ValueError) as exc:

@@ -30,6 +30,9 @@ __all__ = ("SideConnection", "as_transport", "require_asyncio")
 
 _log = logging.getLogger("acp")
 
+_LAST_WAIT = 0.25
+"""Seconds for the tasks of a connection to end after all else of it has."""
+
 
 @functools.cache
 def _defaults() -> ConnectionOptions:
@@ -88,8 +91,9 @@ class SideConnection:
         host = self._host
         if host is None or current_run.get() is not None or host is asyncio.current_task():
             return
-        await asyncio.wait([host])
-        if not host.cancelled() and (failure := host.exception()) is not None:
+        # It is over but for handlers that do not end whatever is done.
+        await asyncio.wait([host], timeout=_LAST_WAIT)
+        if host.done() and not host.cancelled() and (failure := host.exception()) is not None:
             _log.error("The connection failed with %s", type(failure).__name__)
             if _log.isEnabledFor(logging.DEBUG):
                 from acp._wire_log import log_failure

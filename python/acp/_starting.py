@@ -36,7 +36,7 @@ class Starter:
     What starts a handler returns its run when it has suspended, and None when it has ended.
     """
 
-    __slots__ = ("_backlog", "_core", "_outbox", "_owner", "_router", "_serving", "turn")
+    __slots__ = ("_backlog", "_core", "_failed", "_outbox", "_owner", "_router", "_serving", "turn")
 
     def __init__(
         self,
@@ -49,6 +49,7 @@ class Starter:
         backlog: Backlog,
         outbox: Outbox,
     ) -> None:
+        self._failed = 0
         self._owner = owner
         self._core = core
         self._router = router
@@ -107,8 +108,14 @@ class Starter:
         """The handler of a notification has ended, or there was none."""
         event = run.event
         if failure is not None:
-            name = type(failure).__name__
-            _log.warning("The notification %.200r could not be handled: %s", event.method, name)
+            self._failed += 1
+            # A peer that sends what cannot be read does so again and again: the log tells of the
+            # first, the second, the fourth and so on.
+            if not self._failed & (self._failed - 1):
+                name = type(failure).__name__
+                told = "" if self._failed == 1 else f" ({self._failed} by now)"
+                message = "The notification %.200r could not be handled: %s%s"
+                _log.warning(message, event.method, name, told)
             if _log.isEnabledFor(logging.DEBUG):
                 from acp._wire_log import log_failure
 

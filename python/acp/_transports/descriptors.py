@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 __all__ = ("DescriptorTransport", "is_watchable")
 
 CHUNK = 64 * 1024
+_LAST_READS = 32
+"""A pipe holds so many chunks at most; what comes behind them is from somebody else."""
 """Bytes of one read: what a pipe holds, and small enough for the allocator's fast path."""
 
 
@@ -50,6 +52,8 @@ class DescriptorTransport(Transport):
         self._take: Callable[[bytes], bool] | None = None
         self._waiting = False
         self._resting = False
+        self._reads_left: int | None = None
+        """Set when no more is to come than what is there."""
         self._failure: OSError | None = None
         self._closed = False
 
@@ -76,6 +80,9 @@ class DescriptorTransport(Transport):
                 raise BrokenResourceError from self._failure
             if self._readiness is None:
                 raise ClosedResourceError
+            if self._reads_left is not None:
+                self._read()
+                continue
             self._waiting = True
             try:
                 found = await self._readiness.readable()
@@ -99,7 +106,11 @@ class DescriptorTransport(Transport):
         try:
             if self._closed:
                 return True
-            if self._chunk is None:
+            if self._reads_left is not None:
+                self._reads_left -= 1
+            if self._reads_left == -1:
+                self._chunk = b""
+            elif self._chunk is None:
                 data = os.read(self._read_fd, CHUNK)
                 offers = self._waiting or self._resting
                 if data and offers and self._take is not None and self._take(data):
@@ -109,7 +120,9 @@ class DescriptorTransport(Transport):
                     self._resting = False
                     return True
         except (BlockingIOError, InterruptedError):
-            return False
+            if self._reads_left is None:
+                return False
+            self._chunk = b""
         except OSError as exc:
             self._failure = exc
         # One chunk is kept ahead; more stays in the pipe, where it holds back the sender.
@@ -117,6 +130,13 @@ class DescriptorTransport(Transport):
             self._readiness.pause()
         self._end_rest()
         return True
+
+    def no_more(self) -> None:
+        """Tells that what is there is the last, whoever else holds the other end open."""
+        self._reads_left = _LAST_READS
+        if self._readiness is not None:
+            self._readiness.end_reading()
+        self._end_rest()
 
     def _end_rest(self) -> None:
         """Tells who rests that there is no more to come."""

@@ -18,6 +18,7 @@ from acp._runtime import is_on_trio
 from acp._transports.base import Transport
 from acp._transports.descriptors import DescriptorTransport
 from acp._transports.environment import default_environment
+from acp._transports.group import ExitNotice, end_orphans, signal_group
 from acp._transports.stderr import StderrPipe
 from acp._transports.threads import ThreadTransport
 from acp.exceptions import ConnectionClosed
@@ -58,6 +59,7 @@ class ProcessTransport(Transport):
         self._process: Process | None = None
         self._inner: DescriptorTransport | ThreadTransport | None = None
         self._stderr_pipe: StderrPipe | None = None
+        self._exit: ExitNotice | None = None
         self._closed: Event | None = None
 
     @property
@@ -99,6 +101,8 @@ class ProcessTransport(Transport):
         watchable = sys.platform != "win32"
         self._inner = (DescriptorTransport if watchable else ThreadTransport)(read_fd, write_fd)
         await self._inner.open()
+        if isinstance(self._inner, DescriptorTransport):
+            self._exit = ExitNotice(process.pid, self._inner.no_more)
         if stderr_fd >= 0:
             self._stderr_pipe = StderrPipe(stderr_fd)
             process.stderr = cast("Any", self._stderr_pipe.reader)
@@ -136,12 +140,15 @@ class ProcessTransport(Transport):
             return
         self._closed = Event()
         try:
-            # A child that was reaped before may have left its group's number to others.
-            if self._process.returncode is None:
-                # Each of its steps is bounded, and one left out would leave a child behind.
-                with CancelScope(shield=True):
+            # Each step is bounded, and one left out would leave a child behind.
+            with CancelScope(shield=True):
+                if self._process.returncode is None:
                     await self._end(self._process, self._inner)
+                else:
+                    await end_orphans(self._process.pid, self._shutdown_timeout)
         finally:
+            if self._exit is not None:
+                self._exit.close()
             await self._inner.close()
             if self._stderr_pipe is not None:
                 self._stderr_pipe.close()
@@ -172,13 +179,35 @@ _NOT_OPEN = "The process has not been started: use `async with`, or give it to a
 
 
 async def _start(*command: str, **options: Any) -> Process:
+    try:
+        return await _start_process(*command, **options)
+    except OSError as exc:
+        if exc.filename is not None or exc.errno is None:
+            raise
+        # uvloop does not tell what it was that could not be found or run.
+        cwd = options.get("cwd")
+        name = command[0] if cwd is None or os.path.isdir(cwd) else cwd  # noqa: ASYNC240
+        raise type(exc)(exc.errno, os.strerror(exc.errno), str(name)) from None
+
+
+async def _start_process(*command: str, **options: Any) -> Process:
     if is_on_trio():
         from trio.lowlevel import open_process
 
         return cast("Process", await open_process(command, **options))
-    from asyncio import create_subprocess_exec
+    from asyncio import create_subprocess_exec, get_running_loop
 
+    if type(get_running_loop()).__module__.startswith("uvloop"):
+        # It hands on copies that it has made of the child's pipes, and whatever else is open.
+        options["preexec_fn"] = _close_others_on_exec
     return await create_subprocess_exec(*command, **options)
+
+
+def _close_others_on_exec() -> None:
+    for name in os.listdir("/dev/fd"):
+        if int(name) > 2:
+            with contextlib.suppress(OSError):
+                os.set_inheritable(int(name), False)
 
 
 class _Pipes:
@@ -212,19 +241,16 @@ class _Pipes:
 
 
 def _terminate(process: Process) -> None:
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        if sys.platform == "win32":
+    if not signal_group(process.pid, signal.SIGTERM):
+        with contextlib.suppress(ProcessLookupError):
             process.terminate()
-        else:
-            os.killpg(process.pid, signal.SIGTERM)
 
 
 def _kill(process: Process) -> None:
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        if sys.platform == "win32":
+    number = signal.SIGTERM if sys.platform == "win32" else signal.SIGKILL
+    if not signal_group(process.pid, number) and process.returncode is None:
+        with contextlib.suppress(ProcessLookupError):
             process.kill()
-        else:
-            os.killpg(process.pid, signal.SIGKILL)
 
 
 def process_transport(command: str, *args: str, **options: Any) -> ProcessTransport:

@@ -43,7 +43,12 @@ class StdioTransport(Transport):
         nothing = os.open(os.devnull, os.O_RDONLY)
         os.dup2(nothing, 0)
         os.close(nothing)
-        os.dup2(2, 1)
+        if _has_stderr():
+            os.dup2(2, 1)
+        else:
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, 1)
+            os.close(nowhere)
         self._inner = inner
         await inner.open()
 
@@ -79,6 +84,17 @@ class StdioTransport(Transport):
             )
             raise RuntimeError(message)
         return self._inner
+
+
+def _has_stderr() -> bool:
+    """Whether descriptor 2 is a stderr. Where it was closed, something else has that number."""
+    if sys.__stderr__ is None:
+        return False
+    try:
+        os.fstat(2)
+    except OSError:
+        return False
+    return True
 
 
 def _flush_standard_output() -> None:

@@ -311,10 +311,10 @@ class ClientSideConnection(SideConnection):
 
     async def cancel(self, session_id: str, **kwargs: Any) -> None:
         """`session/cancel`: wants the running turn to end; `prompt()` returns with the stop reason
-        `cancelled`.
+        `cancelled`, and permissions that the agent waits for are answered as cancelled.
         """
         params = schema.CancelNotification(session_id=session_id, field_meta=kwargs or None)
-        await self._connection.notify("session/cancel", params)
+        await self._connection.cancel_turn("session/cancel", params)
 
     def on_connect(self, conn: Client) -> None:
         """Does nothing; it makes this class an `Agent` for the client."""
