@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ("ProcessTransport", "process_transport")
 
-_EXIT_NOTICE = 0.08
+_EXIT_NOTICE = 0.05
 """Seconds between the end of a child's output and its exit code, for an error that names the code.
 """
 
