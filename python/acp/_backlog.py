@@ -63,6 +63,11 @@ class Backlog:
         """Bytes of the frames of what waits."""
         return self._bytes
 
+    def give_back(self) -> None:
+        """Has those that it counts give back memory that they do not need at the moment."""
+        self._calls.give_back()
+        self._serving.give_back()
+
     def put(self, queue: deque[Any] | None, item: Any) -> deque[Any]:
         """Adds an item, which has a `size`, to a queue; returns it, made if there was none."""
         if queue is None:

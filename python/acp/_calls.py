@@ -55,6 +55,11 @@ class Calls:
         """A request was queued."""
         self._by_id[request_id] = call
 
+    def give_back(self) -> None:
+        """Gives back memory that is not needed at the moment."""
+        if not self._by_id:
+            self._by_id.clear()
+
     def settle(self, request_id: int) -> Call | None:
         """Takes out the call that an answer has come for; None when its caller has given up."""
         call = self._by_id.pop(request_id, None)

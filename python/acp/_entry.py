@@ -29,7 +29,7 @@ class Entry:
         self._workers = workers
         self._in_loop = workers.runtime.from_thread
         self._thread = get_ident()
-        self._waiting: set[Future[Any]] = set()
+        self._waiting: set[Future[Any]] | None = None
         self._ended = False
 
     def run(self, function: Callable[..., Awaitable[Any]], args: tuple[Any, ...]) -> Any:
@@ -48,7 +48,7 @@ class Entry:
     def end(self) -> None:
         """The connection has ended, and runs nothing more."""
         self._ended = True
-        for future in tuple(self._waiting):
+        for future in tuple(self._waiting or ()):
             self._fail(future, ConnectionClosed())
 
     def _begin(
@@ -57,7 +57,10 @@ class Entry:
         if self._ended:
             future.set_exception(ConnectionClosed())
             return
-        self._waiting.add(future)
+        if self._waiting is None:
+            self._waiting = set()
+        waiting = self._waiting
+        waiting.add(future)
 
         async def duty(worker: Worker) -> None:
             del worker
@@ -69,12 +72,13 @@ class Entry:
                 self._fail(future, ConnectionClosed())
                 raise
             else:
-                self._waiting.discard(future)
-                future.set_result(result)
+                if future in waiting:
+                    waiting.discard(future)
+                    future.set_result(result)
 
         self._workers.assign(duty)
 
     def _fail(self, future: Future[Any], failure: Exception) -> None:
-        if future in self._waiting:
+        if self._waiting is not None and future in self._waiting:
             self._waiting.discard(future)
             future.set_exception(failure)

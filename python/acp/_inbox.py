@@ -193,6 +193,7 @@ class Inbox:
             self._reader = None
             self._resting = True
             self._workers.rest(True)
+            self._backlog.give_back()
 
     def stop(self) -> None:
         """Takes no further message."""

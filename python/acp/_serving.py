@@ -48,6 +48,11 @@ class Serving:
     def __len__(self) -> int:
         return len(self._runs)
 
+    def give_back(self) -> None:
+        """Gives back memory that is not needed at the moment."""
+        if not self._runs:
+            self._runs.clear()
+
     async def serve(self, run: RequestRun) -> None:
         """Runs the handler of a request and answers with what comes of it."""
         event = run.event

@@ -78,6 +78,9 @@ def running(runs: Iterable[HandlerRun]) -> list[HandlerInfo]:
     return sorted(found, key=lambda each: -each.seconds)
 
 
+_NOTHING: Mapping[str, int] = {}
+
+
 class Counters:
     """The counters of one connection: the core's, and those of dispatch."""
 
@@ -86,7 +89,7 @@ class Counters:
     def __init__(self, core: _core.Connection, hook: CountHook | None) -> None:
         self._core = core
         self._hook = hook
-        self._told: dict[str, int] = {}
+        self._told: Mapping[str, int] = _NOTHING
         self.cancelled = 0
         """Requests that the peer cancelled."""
         self.overtaken = 0
