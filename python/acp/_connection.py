@@ -211,7 +211,7 @@ class Connection:
 
     async def _run(self) -> None:
         self._thread = get_ident()
-        self._entry = Entry(self._workers)
+        self._entry = Entry(self._workers, self._closed)
         try:
             await self._transport.open()
             self._dispatcher.inbox.open()

@@ -15,6 +15,7 @@ from acp.exceptions import ConnectionClosed
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
+    from acp._runtime.flag import Flag
     from acp._workers import Worker, Workers
 
 __all__ = ("Entry",)
@@ -23,10 +24,11 @@ __all__ = ("Entry",)
 class Entry:
     """Runs async functions for other threads. It is made in the thread of the loop."""
 
-    __slots__ = ("_ended", "_in_loop", "_thread", "_waiting", "_workers")
+    __slots__ = ("_closed", "_ended", "_in_loop", "_thread", "_waiting", "_workers")
 
-    def __init__(self, workers: Workers) -> None:
+    def __init__(self, workers: Workers, closed: Flag) -> None:
         self._workers = workers
+        self._closed = closed
         self._in_loop = workers.runtime.from_thread
         self._thread = get_ident()
         self._waiting: set[Future[Any]] | None = None
@@ -54,7 +56,8 @@ class Entry:
     def _begin(
         self, future: Future[Any], function: Callable[..., Awaitable[Any]], args: tuple[Any, ...]
     ) -> None:
-        if self._ended:
+        # Its tasks end somewhat later than who closes it is told.
+        if self._ended or self._closed.is_set():
             future.set_exception(ConnectionClosed())
             return
         if self._waiting is None:
