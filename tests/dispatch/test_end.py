@@ -11,8 +11,18 @@ import pytest
 
 import acp
 from acp import Limits
+from acp._transports.descriptors import DescriptorTransport
 from acp.agent.connection import AgentSideConnection
-from tests.raw_peer import agent_under_test, chunk, client_under_test, prompt, within
+from tests.raw_peer import (
+    RawPeer,
+    agent_under_test,
+    chunk,
+    client_under_test,
+    pipe_pair,
+    prompt,
+    serving,
+    within,
+)
 from tests.sides import Prompted
 
 NEW = {"cwd": "/", "mcpServers": []}
@@ -148,3 +158,20 @@ async def test_no_task_is_left_behind() -> None:
         await peer.notify("$/cancel_request", {"requestId": 1})
         await peer.receive()
     assert {task.id for task in anyio.get_running_tasks()} == before
+
+
+async def test_a_request_whose_handler_is_cancelled_by_the_end_of_input_is_answered() -> None:
+    """Its sender has ended its side and still reads: one answer, and then the end."""
+    agent = Prompted()
+    ours, theirs = pipe_pair()
+    await theirs.open()
+    async with serving(AgentSideConnection, agent, ours, limits=Limits(closing=0.02)) as (_, group):
+        peer = RawPeer(theirs, group)
+        await peer.request(1, "session/prompt", prompt())
+        await within(agent.started.wait())
+        assert isinstance(theirs, DescriptorTransport)
+        theirs.end_output()
+        answers = await peer.receive_all()
+        assert [(answer["id"], answer["error"]["code"]) for answer in answers] == [(1, -32800)]
+        assert agent.ended == ["cancelled", "ended"]
+        await theirs.close()
