@@ -137,7 +137,7 @@ async def test_a_sender_waits_while_the_peer_reads_nothing_and_can_be_cancelled(
 
 
 async def test_two_ends_that_both_send_before_they_read_go_on() -> None:
-    """I6."""
+    """C-134, I6."""
 
     class Agent(acp.Agent):
         client: Any

@@ -98,6 +98,7 @@ async def test_an_overtaken_handler_is_counted() -> None:
 
 
 async def test_a_request_without_an_answer_ends_after_its_time_and_is_cancelled() -> None:
+    """C-088."""
     async with client_under_test(Silent()) as (connection, peer):
         asking = peer.start(connection.request("_slow", {"a": 1}, timeout=0.02))
         request = await peer.receive()
