@@ -70,7 +70,7 @@ def main() -> int:
     (options.out / "latest.md").write_text(text, "utf-8")
     (options.out / "latest.svg").write_text(chart.drawing(table, document), "utf-8")
     if options.out == RESULTS:
-        readme.put_results("\n".join(report.group_table("path", table)))
+        readme.put_results("\n".join(report.group_table("path", table, judged=False)))
     print("\n" + text)
     return verdict(table)
 

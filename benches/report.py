@@ -177,14 +177,19 @@ def promises(found: tuple[Promise, ...]) -> str:
     return "<br>".join(f"{marks[each.met]} {each.text}" for each in found)
 
 
-def group_table(group: str, table: list[Row]) -> list[str]:
-    """The rows of one group, with a column for each side that was measured in it."""
+def group_table(group: str, table: list[Row], *, judged: bool = True) -> list[str]:
+    """The rows of one group, with a column for each side that was measured in it.
+
+    With `judged`, also what was promised and whether it holds.
+    """
+    verdicts = ["floor", "goal"] if judged else []
     chosen = [row for row in table if row.group == group]
     sides = [
         side for side in NAMES if any(side in row.values for row in chosen if row.name != "linear")
     ]
-    heads = ["work", "unit", *(NAMES[side] for side in sides), "ratio", "floor", "goal"]
-    lines = ["| " + " | ".join(heads) + " |", "|---|---|" + "--:|" * (len(sides) + 1) + "---|---|"]
+    heads = ["work", "unit", *(NAMES[side] for side in sides), "ratio", *verdicts]
+    ruler = "|---|---|" + "--:|" * (len(sides) + 1) + "---|" * len(verdicts)
+    lines = ["| " + " | ".join(heads) + " |", ruler]
     for row in chosen:
         if row.name == "linear":
             sizes = ", ".join(
@@ -195,7 +200,8 @@ def group_table(group: str, table: list[Row]) -> list[str]:
             ratio = "" if row.ratio is None else f"{row.ratio:.1f}x"
             values = [shown(row.values.get(side)) for side in sides]
             cells = [row.title, row.unit, *values, ratio]
-        cells += [promises(row.floors), promises(row.goals)]
+        if judged:
+            cells += [promises(row.floors), promises(row.goals)]
         lines.append("| " + " | ".join(cells) + " |")
     return lines
 
