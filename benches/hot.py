@@ -1,4 +1,5 @@
-"""Where the time of one operation goes: `python -m benches.hot "decode tool_update"`.
+"""Where the time of one operation goes: `python -m benches.hot "decode tool_update"`, or `client`
+for the client of the whole path.
 
 Owns the running of Linux's `perf` on this library's side, and the table that is made of what it
 found. Needs `perf` and an extension with symbols, as every build here has them.
@@ -18,6 +19,7 @@ from typing import Any
 from benches import wire
 
 SECONDS = 3.0
+UPDATES = "2000000"
 ROWS = 15
 ROOT = Path(__file__).resolve().parent.parent
 LINE = re.compile(r"^\s*([\d.]+)%\s+(\S+)\s+\[.\] (.+?)(?: {2,}.*)?$", re.MULTILINE)
@@ -50,7 +52,13 @@ def table(work: str) -> str:
     with tempfile.TemporaryDirectory() as folder:
         data = str(Path(folder) / "perf.data")
         program = [sys.executable, "-m", "benches.hot", "--repeat", work]
-        recorded = ["perf", "record", "-q", "-F", "2000", "-o", data, "--", *program]
+        if work == "client":
+            ends = [
+                str(ROOT / "benches" / "programs" / name) for name in ("client.py", "raw_agent.py")
+            ]
+            program = [sys.executable, ends[0], UPDATES, "100", sys.executable, ends[1]]
+        # Of the process itself, and none that it starts.
+        recorded = ["perf", "record", "-q", "-i", "-F", "2000", "-o", data, "--", *program]
         subprocess.run(recorded, cwd=ROOT, check=True, capture_output=True)
         reported = [
             "perf",

@@ -118,7 +118,7 @@ async def _hanging() -> Values:
         meanwhile = await round_trips(other)
         tasks = len(asyncio.all_tasks()) - before.tasks
         grown = footprint.peak() - resident
-        read = connection._connection._core.counters()["requests"]
+        read = connection.stats().counters["requests"]
         flood.cancel()
         await asyncio.wait([flood])
         started = time.perf_counter()
@@ -159,7 +159,7 @@ async def until_closed(
             await within(send())
             longest = max(longest, time.perf_counter() - started)
             done += 1
-            unsent = max(unsent, connection._connection._outbox.unsent)
+            unsent = max(unsent, connection.stats().unsent_bytes)
     except acp.ConnectionClosed:
         return done, unsent / MIB, (footprint.peak() - before) / MIB, longest
     raise AssertionError("everything was sent to a peer that reads nothing")

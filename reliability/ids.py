@@ -56,7 +56,7 @@ async def _reuse(cycles: int) -> Values:
                     "id": request_id,
                     "result": {"number": number},
                 }
-        left = connection._connection._core.in_flight
+        left = connection.stats().unanswered
     return {"cycles": cycles, "answers that are wrong": wrong, "requests left": left}
 
 

@@ -11,14 +11,13 @@ import socket
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
-import anyio
-import anyio.lowlevel
 import pytest
 
 import acp
 from acp._transports.descriptors import DescriptorTransport
 from acp.client.connection import ClientSideConnection
-from tests.raw_peer import BOUND, RawPeer, chunk, serving
+from tests.raw_peer import RawPeer, chunk, serving
+from tests.sides import until
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
@@ -41,13 +40,6 @@ def look(connection: Any) -> bool:
         inbox._end_quiet()
         inbox.look()
     return inbox._resting
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    """Lets everything run until the condition holds, which has to be in time."""
-    with anyio.fail_after(BOUND):
-        while not condition():
-            await anyio.lowlevel.checkpoint()
 
 
 async def rested(*connections: Any) -> None:

@@ -28,9 +28,8 @@ from tests.rest import (
     look,
     rested,
     sockets,
-    until,
 )
-from tests.sides import Nothing, Recorder, Silent
+from tests.sides import Nothing, Recorder, Silent, until
 
 if TYPE_CHECKING:
     from collections.abc import Callable

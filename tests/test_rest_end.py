@@ -25,9 +25,8 @@ from tests.rest import (
     memory,
     rested,
     sockets,
-    until,
 )
-from tests.sides import Silent
+from tests.sides import Silent, until
 
 if TYPE_CHECKING:
     from collections.abc import Callable

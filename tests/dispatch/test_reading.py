@@ -144,7 +144,7 @@ async def test_a_peer_that_takes_no_answers_ends_its_connection_before_memory_do
             )
         )
         await until(lambda: connection._connection.is_closing)
-        assert connection._connection._outbox.unsent < 2_000_000
+        assert connection.stats().unsent_bytes < 2_000_000
         sending.cancel()
     assert "OverflowError" in caplog.text
 

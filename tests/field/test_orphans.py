@@ -5,9 +5,11 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
+import anyio
 import pytest
 
 import acp
+from acp._transports.group import ExitNotice
 from acp.client.connection import ClientSideConnection
 from tests.field.children import lifeline, python
 from tests.field.test_process_trees import HOLD, START_ONE
@@ -50,3 +52,12 @@ async def test_the_end_of_the_agent_is_noticed_though_another_process_has_its_ou
             assert (caught.value.exit_code, caught.value.stderr_tail) == (3, "fatal")
             assert time.monotonic() - started < 2
         await alive.ended()
+
+
+async def test_a_process_that_is_gone_before_it_is_watched_is_told_of_at_once() -> None:
+    """C43: there is nothing left that could tell of it later."""
+    done = await within(anyio.run_process(["/bin/sh", "-c", "echo $$"]))
+    told: list[str] = []
+    notice = ExitNotice(int(done.stdout), lambda: told.append("exit"))
+    assert told == ["exit"]
+    notice.close()

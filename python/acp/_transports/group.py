@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from acp._runtime.readiness import Readiness
 
-__all__ = ("ExitNotice", "end_orphans", "signal_group")
+__all__ = ("ExitNotice", "end_orphans", "kill_orphans", "signal_group")
 
 _LOOK = 0.01
 """Seconds between two looks whether a group without its leader has ended."""
@@ -52,8 +52,15 @@ def _is_orphaned(pid: int) -> bool:
     except ProcessLookupError:
         return True
     except PermissionError:
-        return False
+        # The number is another's by now.
+        pass
     return False
+
+
+def kill_orphans(pid: int) -> None:
+    """Kills what a child that was reaped has left behind in its group."""
+    if sys.platform != "win32" and _is_orphaned(pid):
+        signal_group(pid, signal.SIGKILL)
 
 
 async def end_orphans(pid: int, grace: float) -> None:
@@ -68,8 +75,7 @@ async def end_orphans(pid: int, grace: float) -> None:
         while _is_orphaned(pid):  # noqa: ASYNC110
             await sleep(_LOOK)
         return
-    if _is_orphaned(pid):
-        signal_group(pid, signal.SIGKILL)
+    kill_orphans(pid)
 
 
 class ExitNotice:
@@ -83,6 +89,10 @@ class ExitNotice:
         if sys.platform == "linux" and hasattr(os, "pidfd_open"):
             try:
                 self._fd = os.pidfd_open(pid)
+            except ProcessLookupError:
+                # It has exited already, and was reaped.
+                exited()
+                return
             except OSError:
                 return
             self._readiness = Runtime().readiness(self._fd, self._notice)

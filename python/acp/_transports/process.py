@@ -18,7 +18,7 @@ from acp._runtime import is_on_trio
 from acp._transports.base import Transport
 from acp._transports.descriptors import DescriptorTransport
 from acp._transports.environment import default_environment
-from acp._transports.group import ExitNotice, end_orphans, signal_group
+from acp._transports.group import ExitNotice, end_orphans, kill_orphans, signal_group
 from acp._transports.stderr import StderrPipe
 from acp._transports.threads import ThreadTransport
 from acp.exceptions import ConnectionClosed
@@ -247,8 +247,10 @@ def _terminate(process: Process) -> None:
 
 
 def _kill(process: Process) -> None:
-    number = signal.SIGTERM if sys.platform == "win32" else signal.SIGKILL
-    if not signal_group(process.pid, number) and process.returncode is None:
+    if process.returncode is not None:
+        # Its number may be another's by now.
+        kill_orphans(process.pid)
+    elif sys.platform == "win32" or not signal_group(process.pid, signal.SIGKILL):
         with contextlib.suppress(ProcessLookupError):
             process.kill()
 
