@@ -14,13 +14,18 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from codegen import crate_rules, facts, ir, methods, output, python, release, rust
+from codegen import crate_rules, endpoints, facts, ir, methods, output, python, release, rust
 
 
 def generated() -> dict[str, str]:
     """Every generated file, by its name in the project."""
     versions = facts.load()
-    return {**rust.files(versions), **python.files(versions), **methods.files(versions)}
+    return {
+        **rust.files(versions),
+        **python.files(versions),
+        **methods.files(versions),
+        **endpoints.files(versions),
+    }
 
 
 def settle(files: dict[str, str], check: bool, owned: Sequence[str] = ()) -> int:

@@ -22,7 +22,11 @@ GENERATED = (
     "python/acp/_schema/v2/",
     "python/acp/meta.py",
     "python/acp/schema.py",
+    "python/acp/v1/_handlers.py",
+    "python/acp/v1/_requests.py",
     "python/acp/v1/schema.py",
+    "python/acp/v2/_handlers.py",
+    "python/acp/v2/_requests.py",
     "python/acp/v2/schema.py",
 )
 VERBS = (

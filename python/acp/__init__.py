@@ -11,12 +11,27 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from acp._cancellation import (
+        Cancellation,
+    )
     from acp._core import (
         UNSET,
     )
     from acp._core import __version__ as __version__
+    from acp._endpoint.handlers import (
+        UNHANDLED,
+    )
+    from acp._endpoint.sent import (
+        CancelHandle,
+        Outcome,
+        PreparedRequest,
+        SentRequest,
+    )
     from acp._limits import (
         Limits,
+    )
+    from acp._responder import (
+        Responder,
     )
     from acp._stats import (
         ConnectionStats,
@@ -48,6 +63,7 @@ if TYPE_CHECKING:
         RemoteProtocolError,
         RequestError,
         RequestTimeout,
+        UnsupportedByPeer,
         ValidationError,
     )
     from acp.helpers import (
@@ -157,7 +173,9 @@ __all__ = [
     "AuthenticateResponse",
     "CLIENT_METHODS",
     "CancelElicitationResponse",
+    "CancelHandle",
     "CancelNotification",
+    "Cancellation",
     "Client",
     "CompleteElicitationNotification",
     "ConnectionClosed",
@@ -197,8 +215,10 @@ __all__ = [
     "NewSessionRequest",
     "NewSessionResponse",
     "OtherElicitationResponse",
+    "Outcome",
     "PROTOCOL_VERSION",
     "PromptRequest",
+    "PreparedRequest",
     "PromptResponse",
     "ReadTextFileRequest",
     "ReadTextFileResponse",
@@ -209,6 +229,8 @@ __all__ = [
     "RequestPermissionRequest",
     "RequestPermissionResponse",
     "RequestTimeout",
+    "Responder",
+    "SentRequest",
     "SessionNotification",
     "SetSessionConfigOptionResponse",
     "SetSessionConfigOptionSelectRequest",
@@ -217,7 +239,9 @@ __all__ = [
     "TerminalOutputRequest",
     "TerminalOutputResponse",
     "Transport",
+    "UNHANDLED",
     "UNSET",
+    "UnsupportedByPeer",
     "ValidationError",
     "WaitForTerminalExitRequest",
     "WaitForTerminalExitResponse",
@@ -259,7 +283,11 @@ __all__ = [
 
 _MODULES = {
     "acp._core": "UNSET",
+    "acp._cancellation": "Cancellation",
+    "acp._endpoint.handlers": "UNHANDLED",
+    "acp._endpoint.sent": "CancelHandle Outcome PreparedRequest SentRequest",
     "acp._limits": "Limits",
+    "acp._responder": "Responder",
     "acp._stats": "ConnectionStats HandlerInfo",
     "acp._transports.base": "Transport",
     "acp._transports.environment": "default_environment",
@@ -269,7 +297,7 @@ _MODULES = {
     "acp.core": "connect_to_agent run_agent",
     "acp.exceptions": (
         "ConnectionClosed InternalError LocalProtocolError RemoteProtocolError RequestError "
-        "RequestTimeout ValidationError "
+        "RequestTimeout UnsupportedByPeer ValidationError "
     ),
     "acp.helpers": (
         "audio_block embedded_blob_resource embedded_text_resource image_block plan_entry "

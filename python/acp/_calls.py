@@ -6,10 +6,15 @@ over.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from acp._runtime import Slot, fill
 from acp.exceptions import ConnectionClosed, RemoteProtocolError, RequestError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from acp._core import ResponseReceived
 
 __all__ = ("Call", "Calls", "HeldResponse", "outcome")
 
@@ -17,19 +22,49 @@ __all__ = ("Call", "Calls", "HeldResponse", "outcome")
 class Call:
     """One request of ours."""
 
-    __slots__ = ("held", "lane", "settled", "slot", "turn_cancelled")
+    __slots__ = (
+        "callback",
+        "held",
+        "id",
+        "is_turn",
+        "lane",
+        "method",
+        "opening",
+        "settled",
+        "slot",
+        "turn_cancelled",
+    )
 
-    def __init__(self, slot: Slot[Any], *, held: bool, lane: str | None) -> None:
+    def __init__(
+        self,
+        request_id: int,
+        method: str,
+        slot: Slot[Any],
+        *,
+        held: bool,
+        is_turn: bool,
+        lane: str | None,
+    ) -> None:
+        self.id = request_id
+        self.method = method
         self.held = held
         """Its answer keeps its place in the stream of a session."""
         self.lane = lane
         """That session; None when only the answer names it."""
+        self.is_turn = is_turn
+        """It ends with its answer: until then its session is in a turn."""
         self.turn_cancelled = False
         """It is a turn that this side has cancelled."""
         self.settled = False
         """The answer is here, though perhaps not yet handed over."""
         self.slot = slot
-        """Where its caller waits for the answer."""
+        """Where its caller waits for the answer, or who looks for it finds it."""
+        self.opening: Callable[[Any], None] | None = None
+        """Called with the answer when it is read, before anything behind it is looked at."""
+        self.callback: Callable[[Any], Any] | None = None
+        """Takes the place of the answer in its lane: called with it as the handler of a
+        notification is.
+        """
 
 
 class HeldResponse(NamedTuple):
@@ -43,38 +78,68 @@ class HeldResponse(NamedTuple):
 class Calls:
     """The requests of ours on one connection that are not answered."""
 
-    __slots__ = ("_by_id",)
+    __slots__ = ("_by_id", "_turns")
 
     def __init__(self) -> None:
         self._by_id: dict[int, Call] = {}
+        self._turns: list[Call] | None = None
+        """Turns whose answer was not handed over."""
 
     def __len__(self) -> int:
         return len(self._by_id)
 
-    def add(self, request_id: int, call: Call) -> None:
+    def __contains__(self, request_id: int) -> bool:
+        return request_id in self._by_id
+
+    def add(self, call: Call) -> None:
         """A request was queued."""
-        self._by_id[request_id] = call
+        self._by_id[call.id] = call
+        if call.is_turn:
+            if self._turns is None:
+                self._turns = []
+            self._turns.append(call)
 
     def give_back(self) -> None:
         """Gives back memory that is not needed at the moment."""
         if not self._by_id:
             self._by_id.clear()
 
-    def settle(self, request_id: int) -> Call | None:
+    def settle(self, event: ResponseReceived) -> Call | None:
         """Takes out the call that an answer has come for; None when its caller has given up."""
-        call = self._by_id.pop(request_id, None)
+        call = self._by_id.pop(event.id, None)
         if call is not None:
             call.settled = True
+            if call.opening is not None:
+                call.opening(event)
         return call
 
-    def give_up(self, request_id: int) -> bool:
-        """Takes out a call whose caller was cancelled. False when its answer is here already."""
-        return self._by_id.pop(request_id, None) is not None
+    def give_up(self, call: Call) -> bool:
+        """Takes out a call that nobody waits for any more. False when its answer is here."""
+        if self._by_id.pop(call.id, None) is None:
+            return False
+        self.handed_over(call)
+        return True
+
+    def handed_over(self, call: Call) -> None:
+        """Who waits for the answer of a call gets it now, or gave it up."""
+        if call.is_turn and self._turns is not None and call in self._turns:
+            self._turns.remove(call)
+            if not self._turns:
+                self._turns = None
+
+    def has_callback(self, request_id: int) -> bool:
+        """Whether what an answer means is more than giving it to who waits."""
+        call = self._by_id.get(request_id)
+        return call is not None and (call.callback is not None or call.opening is not None)
+
+    def in_turn(self, session: str | None) -> bool:
+        """Whether a turn of the session runs, as far as this side was told."""
+        return self._turns is not None and any(call.lane == session for call in self._turns)
 
     def cancel_turns(self, session: str) -> None:
         """This side cancels what runs in a session."""
         for call in self._by_id.values():
-            if call.lane == session:
+            if call.is_turn and call.lane == session:
                 call.turn_cancelled = True
 
     def has_cancelled(self, session: str | None) -> bool:
@@ -83,15 +148,23 @@ class Calls:
             call.turn_cancelled for call in self._by_id.values() if call.lane == session
         )
 
-    def fail_all(self, error: ConnectionClosed) -> None:
-        """Ends the wait of every caller with an exception like `error`."""
+    def fail_all(self, error: ConnectionClosed) -> list[Call]:
+        """Ends the wait of every caller with an exception like `error`. Returns those that have a
+        callback, which are still to be told.
+        """
         calls, self._by_id = self._by_id, {}
+        self._turns = None
         for call in calls.values():
+            if call.opening is not None:
+                call.opening(error)
             fill(call.slot, error)
+        return [call for call in calls.values() if call.callback is not None]
 
 
 def outcome(answer: Any) -> Any:
     """The result of a call, from what its slot was filled with; raises what that stands for."""
+    if isinstance(answer, Exception) and not isinstance(answer, ConnectionClosed):
+        raise answer
     if isinstance(answer, ConnectionClosed):
         # Each caller raises an exception of its own: a traceback belongs to one task.
         raise ConnectionClosed(

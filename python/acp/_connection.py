@@ -10,14 +10,16 @@ import logging
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, Literal
 
-from anyio import CancelScope, create_task_group, move_on_after
+from anyio import CancelScope, WouldBlock, create_task_group, move_on_after
 
 from acp import _core
-from acp._calls import Call, Calls, outcome
+from acp._caller import Caller
+from acp._calls import Calls, outcome
 from acp._dispatcher import Dispatcher
 from acp._entry import Entry
 from acp._outbox import Outbox
-from acp._router import HELD_RESPONSES, Router
+from acp._profile import DROP_IN, Profile
+from acp._responder import Responder
 from acp._runtime import Runtime
 from acp._runtime.flag import Flag
 from acp._serving import Serving
@@ -29,13 +31,17 @@ from acp.exceptions import RequestTimeout
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine
 
+    from acp._lanes import RequestRun
     from acp._options import ConnectionOptions
+    from acp._router import Routes
     from acp._transports.base import Transport
     from acp.exceptions import ConnectionClosed
 
 __all__ = ("Connection",)
 
 _log = logging.getLogger("acp")
+
+_ANSWERED = "This request is answered already"
 
 
 class Connection:
@@ -57,29 +63,31 @@ class Connection:
         "_outbox",
         "_output_ended",
         "_runtime",
-        "_serving",
         "_started",
         "_thread",
         "_transport",
         "_workers",
+        "caller",
+        "serving",
     )
 
     def __init__(
         self,
         side: Literal["agent", "client"],
-        router: Router,
+        router: Routes,
         transport: Transport,
         options: ConnectionOptions,
+        profile: Profile = DROP_IN,
     ) -> None:
         limits = options.limits
         self._transport = transport
         self._options = options
         self._core = _core.Connection(
             side,
-            version=1,
+            version=profile.version,
             batches=options.batches,
             require_initialize=options.require_initialize,
-            lax=True,
+            lax=profile.lax,
             max_message_bytes=limits.max_message_bytes,
             max_batch_entries=limits.max_batch_entries,
         )
@@ -87,23 +95,29 @@ class Connection:
         self._workers = Workers(self._runtime)
         self._outbox = Outbox(self._workers, self._core, transport, limits, self._output_failed)
         self._calls = Calls()
-        self._serving = Serving(self._core, options, self._outbox, self._calls)
+        self.serving = Serving(
+            self._core, options, profile, self._outbox, self._calls, self._workers
+        )
         self._dispatcher = Dispatcher(
             self._core,
             router,
             transport,
             self._calls,
             self._workers,
-            self._serving,
+            self.serving,
             limits,
             self._outbox,
             Counters(self._core, options.on_count),
             self._begin_closing,
         )
+        self.caller = Caller(
+            self._core, self._calls, self._workers, self._outbox, self._dispatcher, options, profile
+        )
+        """Its requests of the peer."""
         self._started = False
         self._closing = Flag(self._runtime)
         self._closed = Flag(self._runtime)
-        self._cause: Exception | None = None
+        self._cause: BaseException | None = None
         self._output_ended = False
         self._thread: int | None = None
         """The thread of the loop, once the connection runs."""
@@ -127,30 +141,42 @@ class Connection:
         raise RequestTimeout(method, timeout)
 
     async def _request(self, method: str, params: Any) -> Any:
-        self._check_open()
-        request_id = self._core.request(method, params)
-        held = method in HELD_RESPONSES
-        lane = getattr(params, "session_id", None) if held else None
-        call = Call(self._runtime.slot(), held=held, lane=lane)
-        self._calls.add(request_id, call)
-        # The only one that waits has nothing to gain from others that might be queued in this turn.
-        if len(self._calls) == 1:
-            self._outbox.flush()
-        else:
-            self._outbox.schedule()
-        run = current_run.get()
-        self._dispatcher.call_started(run)
-        try:
-            answer = await call.slot
-        except BaseException:
-            if self._calls.give_up(request_id):
-                if self._options.send_cancel_request and self._core.cancel(request_id):
-                    self._outbox.schedule()
-                self._core.forget(request_id)
-            raise
-        finally:
-            self._dispatcher.call_ended(run)
-        return outcome(answer)
+        self.check_open()
+        return outcome(await self.caller.answer(self.caller.begin(method, params)))
+
+    def after_answer(
+        self, run: RequestRun, function: Callable[..., Awaitable[Any]], args: tuple[Any, ...]
+    ) -> None:
+        """Runs `await function(*args)` once a request is answered.
+
+        Raises RuntimeError when it is.
+        """
+        if not self.serving.after_answer(run, function, args):
+            raise RuntimeError(_ANSWERED)
+
+    def defer(self, run: RequestRun) -> Responder:
+        """Leaves the answer of a request to a responder. Raises RuntimeError when it has one."""
+        if run.answered:
+            raise RuntimeError(_ANSWERED)
+        run.deferred = True
+        return Responder(self.serving, run)
+
+    def spawn(self, work: Coroutine[Any, Any, Any]) -> None:
+        """Runs a coroutine beside the handlers; an exception of it ends the connection."""
+
+        async def duty(worker: Worker) -> None:
+            del worker
+            try:
+                await work
+            except Exception as exc:  # noqa: BLE001 - the boundary of user code
+                _log.warning("A task of the connection failed: %s", type(exc).__name__)
+                self._begin_closing(exc)
+
+        self._workers.assign(duty)
+
+    def in_turn(self, session: str | None) -> bool:
+        """Whether a turn of the session runs, which this side has asked for."""
+        return self._calls.in_turn(session)
 
     def post(self, method: str, params: Any = None) -> bool:
         """Queues a notification.
@@ -186,13 +212,21 @@ class Connection:
         if self.post(method, params):
             await self.pause()
 
+    def post_nowait(self, method: str, params: Any = None) -> None:
+        """Queues a notification. Raises WouldBlock when too much is unsent, ConnectionClosed when
+        nothing can be sent.
+        """
+        if self._outbox.is_full:
+            raise WouldBlock
+        self.post(method, params)
+
     async def cancel_turn(self, method: str, params: Any) -> None:
         """Sends the notification that cancels a session's turn, and ends what the peer asks for it.
 
         That is what `params.session_id` names.
         """
         await self.notify(method, params)
-        self._serving.cancel_questions(params.session_id)
+        self.serving.cancel_questions(params.session_id)
 
     # Life.
 
@@ -273,6 +307,15 @@ class Connection:
             self._closed.set()
         await self._closed.wait()
 
+    async def wait_closed(self) -> None:
+        """Returns when the transport is closed."""
+        await self._closed.wait()
+
+    def raise_failure(self) -> None:
+        """Raises ConnectionClosed when the connection has ended by a failure."""
+        if self._cause is not None:
+            raise self._closed_error()
+
     @property
     def is_closing(self) -> bool:
         """Whether the connection has begun to end."""
@@ -305,7 +348,7 @@ class Connection:
             await self._transport.close()
         self._closed.set()
 
-    def _begin_closing(self, cause: Exception | None) -> None:
+    def _begin_closing(self, cause: BaseException | None) -> None:
         if self._closing.is_set():
             return
         self._closing.set()
@@ -327,14 +370,15 @@ class Connection:
 
     def _fail_calls(self) -> None:
         if len(self._calls):
-            self._calls.fail_all(self._closed_error())
+            self.caller.fail_all(self._closed_error())
 
     def _check_thread(self) -> None:
         if self._thread is not None:
             message = "A connection is used in the thread of its loop; see `from_thread`"
             raise RuntimeError(message)
 
-    def _check_open(self) -> None:
+    def check_open(self) -> None:
+        """Raises ConnectionClosed when no request can be sent any more."""
         if self._thread != get_ident():
             self._check_thread()
         if self.is_closing or self._outbox.broken:

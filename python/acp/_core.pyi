@@ -312,6 +312,11 @@ class Connection:
         """
     def respond_error(self, token: int, code: int, message: str, data: Any = ...) -> bool:
         """Queues an error answer. `data` left out: no such member."""
+    def forward(self, token: int, answer: ResponseReceived) -> bool:
+        """Queues an answer of the peer, as it was received, as the answer of a request.
+
+        False when that was answered before, or the peer's could not be read.
+        """
     def _fail(self) -> None:
         """Makes the core fail, to test that this ends the one connection."""
     def handled(self, token: int) -> None:

@@ -13,7 +13,6 @@ reading, or running on a lane.
 from __future__ import annotations
 
 import logging
-from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -28,16 +27,17 @@ from acp._core import (
     ResponseReceived,
 )
 from acp._inbox import Inbox
-from acp._lanes import Lane, Lanes
+from acp._lanes import Lane, Lanes, RequestRun
 from acp._runtime import Slot, fill
 from acp._starting import Starter
 from acp._stats import ConnectionStats
+from acp._waiting import Waiting
 
 if TYPE_CHECKING:
     from acp import _core
     from acp._limits import Limits
     from acp._outbox import Outbox
-    from acp._router import Router
+    from acp._router import Routes
     from acp._serving import Serving
     from acp._stats import Counters
     from acp._transports.base import Transport
@@ -58,7 +58,6 @@ class Dispatcher:
         "_core",
         "_counters",
         "_events",
-        "_gate",
         "_idle",
         "_lanes",
         "_limits",
@@ -69,16 +68,16 @@ class Dispatcher:
         "_runtime",
         "_serving",
         "_starter",
-        "_stopped",
-        "_unstarted",
+        "_waiting",
         "_workers",
         "inbox",
+        "stopped",
     )
 
     def __init__(
         self,
         core: _core.Connection,
-        router: Router,
+        router: Routes,
         transport: Transport,
         calls: Calls,
         workers: Workers,
@@ -86,7 +85,7 @@ class Dispatcher:
         limits: Limits,
         outbox: Outbox,
         counters: Counters,
-        ended: Callable[[Exception | None], None],
+        ended: Callable[[BaseException | None], None],
     ) -> None:
         self._core = core
         self._router = router
@@ -99,23 +98,24 @@ class Dispatcher:
         self._counters = counters
         self._events: list[_core.Event] = []
         self._next = 0
-        self._stopped = False
-        self._unstarted: deque[Any] | None = None
-        self._gate: deque[Any] | None = None
+        self.stopped = False
         self._closing = 0
         self._idle: Slot[None] | None = None
         self._rejected = 0
         self._backlog = Backlog(workers.runtime, limits, serving, calls)
+        self._waiting = Waiting(self, self._backlog, serving, limits, workers)
+        serving.settled = self._settled
         self._lanes = Lanes(
             self._backlog,
+            calls,
             limits.lane_patience,
             workers,
-            self._start_released,
+            self._waiting.release,
             self._go_on,
             counters,
         )
         self._starter = Starter(
-            self, core, router, serving, limits, self._lanes.kept, self._backlog, outbox
+            self, core, router, serving, limits, self._lanes.kept, self._backlog, outbox, ended
         )
         self.inbox = Inbox(core, transport, workers, self._backlog, calls, self, counters, ended)
 
@@ -127,7 +127,7 @@ class Dispatcher:
                 run = self._start_next()
                 if run is not None:
                     self._workers.assign(self.pump)
-                    await self._carry_on(worker, run)
+                    await self.carry_on(worker, run)
                     return
                 # Steps count on from chunk to chunk: receiving need not let other tasks run.
                 if turn.spent:
@@ -149,24 +149,28 @@ class Dispatcher:
 
         The run of a handler that suspended, or None: then go on, when it is not others' turn.
         """
-        if self._gate is None:
+        if not self._waiting.is_gated:
             at = self._next
             self._next, run = self._starter.notifications(self._events, at)
             if run is not None:
-                self._lanes.open(run)
+                self._lanes.open(run, run.event.lane)
             if self._next > at:
                 return run
         event = self._events[self._next]
         self._next += 1
-        run = _ON[type(event)](self, event)
+        run = self.start(event)
         self._starter.turn.tick()
         return run
+
+    def start(self, event: Any) -> HandlerRun | None:
+        """Does what one event means: the run of a handler that suspended, or None."""
+        return _ON[type(event)](self, event)
 
     def answer(self, events: list[_core.Event]) -> int:
         """Hands over the answers that `events` begins with, and tells how many."""
         count = 0
         for event in events:
-            if type(event) is not ResponseReceived:
+            if type(event) is not ResponseReceived or self._calls.has_callback(event.id):
                 break
             count += 1
             self._on_response(event)
@@ -175,12 +179,16 @@ class Dispatcher:
     def stop(self) -> None:
         """Starts no further handler: answers that are here are handed over, the rest is dropped."""
         self.inbox.stop()
-        self._stopped = True
+        self.stopped = True
         self._lanes.release_all()
 
     async def wait_until_idle(self) -> None:
-        """Returns when no handler runs but those that wait for the connection to close."""
-        while self._backlog.following > self._closing or (len(self._backlog) and not self._stopped):
+        """Returns when no handler runs but those that wait for the connection to close, and none
+        that may still start is left, nor a request for a responder.
+        """
+        while self._backlog.following > self._closing or (
+            not self.stopped and (len(self._backlog) or self._serving.deferred)
+        ):
             self._idle = self._runtime.slot()
             await self._idle
 
@@ -191,7 +199,7 @@ class Dispatcher:
             self._backlog.asking += 1
             if run.lane is not None:
                 self._lanes.release(run.lane)
-        self._moved()
+        self.moved()
 
     def call_ended(self, run: HandlerRun | None) -> None:
         """The counterpart of `call_started`."""
@@ -205,6 +213,7 @@ class Dispatcher:
             lanes=len(self._lanes.kept),
             handlers=self._backlog.following,
             unanswered=self._core.in_flight,
+            deferred=self._serving.deferred,
             calls=len(self._calls),
             waiting_messages=len(self._backlog),
             waiting_bytes=self._backlog.size,
@@ -219,26 +228,31 @@ class Dispatcher:
         if not run.closing:
             run.closing = True
             self._closing += 1
-            self._moved()
+            self.moved()
         return True
+
+    def _settled(self) -> None:
+        """A request whose handler had ended is answered."""
+        self._waiting.look_for_room()
+        self.moved()
 
     # One event each: the run of a handler that suspended, or None.
 
     def _on_notification(self, event: NotificationReceived) -> HandlerRun | None:
-        if self._gate is not None:
-            self._backlog.put(self._gate, event)
+        if self._waiting.is_gated:
+            self._waiting.put_behind_gate(event)
             return None
         lane = self._lanes.kept.get(event.lane)
         if lane is not None:
             return self._lanes.wait(lane, event)
         run = self._starter.notification(event)
         if run is not None:
-            self._lanes.open(run)
+            self._lanes.open(run, event.lane)
         return run
 
     def _on_request(self, event: RequestReceived) -> HandlerRun | None:
-        if self._gate is not None:
-            self._backlog.put(self._gate, event)
+        if self._waiting.is_gated:
+            self._waiting.put_behind_gate(event)
             return None
         route = self._router.request(event.method)
         lane = self._lanes.kept.get(event.lane) if route is not None and route.ordered else None
@@ -248,23 +262,34 @@ class Dispatcher:
                 return None
             if not lane.yields:
                 return self._lanes.wait(lane, event)
-        if self._unstarted or len(self._serving) >= self._limits.running_handlers:
-            self._unstarted = self._backlog.put(self._unstarted, event)
+        if self._waiting.put_for_room(event):
             return None
         run = self._starter.request(event, route)
         if run is not None and route is not None and route.opens:
-            self._gate = deque()
+            self._waiting.close_gate()
         return run
 
     def _on_response(self, event: ResponseReceived) -> HandlerRun | None:
-        call = self._calls.settle(event.id)
+        call = self._calls.settle(event)
         if call is None:
             return None
-        lane = self._lanes.kept.get(call.lane or event.lane) if call.held else None
-        if lane is None or lane.yields:
-            fill(call.slot, event)
+        key = call.lane or event.lane
+        lane = self._lanes.kept.get(key) if call.held else None
+        held = HeldResponse(call, event, event.size)
+        if lane is not None and not lane.yields:
+            return self._lanes.wait(lane, held)
+        run = self.hand_over(held)
+        if run is not None and call.held and lane is None:
+            self._lanes.open(run, key)
+        return run
+
+    def hand_over(self, held: HeldResponse) -> HandlerRun | None:
+        """Gives an answer to who waits for it: the run of a callback that suspended, or None."""
+        self._calls.handed_over(held.call)
+        if held.call.callback is None:
+            fill(held.call.slot, held.event)
             return None
-        return self._lanes.wait(lane, HeldResponse(call, event, event.size))
+        return self._starter.callback(held)
 
     def _on_request_cancelled(self, event: RequestCancelled) -> HandlerRun | None:
         self._counters.cancelled += 1
@@ -278,7 +303,8 @@ class Dispatcher:
             _log.warning("Received what is no message (%s); more is only counted", event.reason)
         return None
 
-    def _moved(self) -> None:
+    def moved(self) -> None:
+        """Something has changed that others may wait for."""
         self._backlog.moved()
         if self._idle is not None:
             fill(self._idle, None)
@@ -286,15 +312,15 @@ class Dispatcher:
 
     # Following handlers that suspended.
 
-    async def _carry_on(self, worker: Worker, run: HandlerRun) -> None:
+    async def carry_on(self, worker: Worker, run: HandlerRun) -> None:
         """Drives a run to its end, and sees to what waited for that."""
         await self._follow(worker, run)
         if run.lane is not None:
             await self._run_lane(worker, run.lane)
         elif run.route is not None and run.route.opens:
-            self._workers.assign(self._run_gate)
-        elif self._unstarted:
-            self._workers.assign(self._run_unstarted)
+            self._waiting.open_gate()
+        else:
+            self._waiting.look_for_room()
 
     async def _follow(self, worker: Worker, run: HandlerRun) -> None:
         assert run.suspended is not None
@@ -310,78 +336,41 @@ class Dispatcher:
             worker.run = run.suspended = None
             self._backlog.following -= 1
             self._closing -= run.closing
-            self._moved()
-        if run.lane is not None:
+            self.moved()
+        if type(run) is not RequestRun:
             self._starter.ended(run, failure)
 
     async def _run_lane(self, worker: Worker, lane: Lane) -> None:
         """Goes on with a lane whose handler in front has ended."""
         self._lanes.take_head(lane, None)
         steps = 0
-        while (queue := lane.next_queue) and not self._stopped:
+        while (queue := lane.next_queue) and not self.stopped:
             steps += 1
             if steps % self._limits.steps_per_turn == 0:
                 await self._runtime.turn()
-            item = self._backlog.take(queue)
-            if type(item) is HeldResponse:
-                fill(item.call.slot, item.event)
-            elif type(item) is RequestReceived:
-                run = self._starter.request(item, self._router.request(item.method))
-                if run is not None:
-                    self._workers.assign(lambda other: self._run_lane(other, lane))
-                    await self._carry_on(worker, run)
-                    return
-            else:
-                run = self._starter.notification(item)
-                if run is not None:
-                    self._lanes.take_head(lane, run)
-                    await self._follow(worker, run)
-                    self._lanes.take_head(lane, None)
-        self._lanes.close(lane)
-        self._moved()
-
-    async def _run_gate(self, worker: Worker) -> None:
-        """Starts what waited for the answer of `initialize`, in its order."""
-        gate = self._gate
-        while gate and not self._stopped:
-            event = self._backlog.take(gate)
-            # What arrives meanwhile still goes behind: no other task runs before the gate is back.
-            self._gate = None
-            run = _ON[type(event)](self, event)
-            self._gate = gate
-            if run is not None:
-                self._workers.assign(self._run_gate)
-                await self._carry_on(worker, run)
+            run = self.start_released(item := self._backlog.take(queue))
+            if run is None:
+                continue
+            if type(item) is RequestReceived:
+                self._workers.assign(lambda other: self._run_lane(other, lane))
+                await self.carry_on(worker, run)
                 return
-        self._gate = None
-        self._moved()
+            self._lanes.take_head(lane, run)
+            await self._follow(worker, run)
+            self._lanes.take_head(lane, None)
+        self._lanes.close(lane)
+        self.moved()
 
-    def _start_released(self, lane: Lane) -> None:
-        self._workers.assign(lambda worker: self._run_queue(worker, lane.released))
+    def start_released(self, item: Any) -> HandlerRun | None:
+        """Starts what need not look at its lane any more: the run that suspended, or None."""
+        if type(item) is HeldResponse:
+            return self.hand_over(item)
+        if type(item) is RequestReceived:
+            return self._starter.request(item, self._router.request(item.method))
+        return self._starter.notification(item)
 
     def _go_on(self, lane: Lane) -> None:
         self._workers.assign(lambda worker: self._run_lane(worker, lane))
-
-    async def _run_unstarted(self, worker: Worker) -> None:
-        await self._run_queue(worker, self._unstarted)
-
-    async def _run_queue(self, worker: Worker, queue: deque[Any] | None) -> None:
-        """Starts requests that had to wait, as far as there is room for them."""
-        while queue and not self._stopped:
-            if len(self._serving) >= self._limits.running_handlers:
-                if self._unstarted is None:
-                    self._unstarted = deque()
-                if queue is not self._unstarted:
-                    self._unstarted.extend(queue)
-                    queue.clear()
-                return
-            event = self._backlog.take(queue)
-            run = self._starter.request(event, self._router.request(event.method))
-            if run is not None:
-                self._workers.assign(lambda other: self._run_queue(other, queue))
-                await self._carry_on(worker, run)
-                return
-            await self._runtime.turn()
 
 
 _ON: dict[type, Callable[[Dispatcher, Any], HandlerRun | None]] = {

@@ -79,7 +79,7 @@ class Inbox:
         calls: Calls,
         pump: _Pump,
         counters: Counters,
-        ended: Callable[[Exception | None], None],
+        ended: Callable[[BaseException | None], None],
     ) -> None:
         self._core = core
         self._transport = transport

@@ -11,19 +11,21 @@ from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from acp._calls import HeldResponse
-from acp._core import HandlerRun, RequestReceived
+from acp._core import HandlerRun, NotificationReceived
 from acp._runtime import fill
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
     from anyio import CancelScope
 
     from acp._backlog import Backlog
+    from acp._calls import Calls
+    from acp._runtime.flag import Flag
     from acp._stats import Counters
     from acp._workers import Workers
 
-__all__ = ("CancelRun", "Lane", "Lanes", "RequestRun")
+__all__ = ("CallbackRun", "CancelRun", "Lane", "Lanes", "RequestRun")
 
 _log = logging.getLogger("acp")
 
@@ -31,16 +33,41 @@ _log = logging.getLogger("acp")
 class RequestRun(HandlerRun):
     """One call of the handler of a request."""
 
-    __slots__ = ("cancelled", "scope", "token", "turn_cancelled")
+    __slots__ = (
+        "after",
+        "answered",
+        "cancellation",
+        "cancelled",
+        "deferred",
+        "dropped",
+        "scope",
+        "token",
+        "turn_cancelled",
+    )
 
     def __init__(self, owner: object, event: Any, route: Any) -> None:
         del owner, route
         self.token = event.token
         self.scope: CancelScope | None = None
+        self.answered = False
+        self.deferred = False
+        """A responder answers it, perhaps after its handler has ended."""
+        self.dropped = False
+        """Nobody has that responder any more."""
         self.cancelled = False
         """The peer cancelled the request."""
         self.turn_cancelled = False
         """The peer cancelled the turn that the request is."""
+        self.cancellation: Flag | None = None
+        """Set when it is cancelled in either way; made when somebody looks."""
+        self.after: list[Callable[[], Awaitable[Any]]] | None = None
+        """What is to be run once it is answered."""
+
+
+class CallbackRun(HandlerRun):
+    """One call of what takes the place of an answer."""
+
+    __slots__ = ()
 
 
 class CancelRun(HandlerRun):
@@ -62,7 +89,7 @@ class Lane:
         self.head: HandlerRun | None = head
         self.waiting: deque[Any] | None = None
         self.released: deque[Any] | None = None
-        """Requests that need not wait any more and have not started yet."""
+        """Requests and callbacks that need not wait any more and have not started yet."""
         self.impatient = False
         self.end_patience: Callable[[], object] | None = None
         self.watched: HandlerRun | None = None
@@ -86,31 +113,41 @@ class Lane:
 class Lanes:
     """The lanes that are kept on one connection."""
 
-    __slots__ = ("_backlog", "_counters", "_go_on", "_patience", "_start", "_workers", "kept")
+    __slots__ = (
+        "_backlog",
+        "_calls",
+        "_counters",
+        "_go_on",
+        "_patience",
+        "_start",
+        "_workers",
+        "kept",
+    )
 
     def __init__(
         self,
         backlog: Backlog,
+        calls: Calls,
         patience: float | None,
         workers: Workers,
-        start: Callable[[Lane], None],
+        start: Callable[[deque[Any]], None],
         go_on: Callable[[Lane], None],
         counters: Counters,
     ) -> None:
         self._backlog = backlog
+        self._calls = calls
         self._patience = patience
         self._workers = workers
         self._start = start
-        """Has the released requests of a lane start, later."""
+        """Has the released requests and callbacks of a lane start, later."""
         self._counters = counters
         self._go_on = go_on
         """Has a lane that no handler keeps go on, later."""
         self.kept: dict[str | None, Lane] = {}
         """The lanes by their key; only this class changes it."""
 
-    def open(self, run: HandlerRun) -> None:
-        """The first step of `run` did not end: it keeps the lane of its message from now on."""
-        key = run.event.lane
+    def open(self, run: HandlerRun, key: str | None) -> None:
+        """The first step of `run` did not end: it keeps a lane from now on."""
         run.lane = self.kept[key] = Lane(key, run)
 
     def close(self, lane: Lane) -> None:
@@ -151,10 +188,11 @@ class Lanes:
         waiting, lane.waiting = lane.waiting, None
         is_first = not lane.released
         for item in waiting or ():
-            if type(item) is HeldResponse:
+            if type(item) is HeldResponse and item.call.callback is None:
                 self._backlog.took(item)
+                self._calls.handed_over(item.call)
                 fill(item.call.slot, item.event)
-            elif type(item) is RequestReceived:
+            elif type(item) is not NotificationReceived:
                 if lane.released is None:
                     lane.released = deque()
                 lane.released.append(item)
@@ -163,7 +201,7 @@ class Lanes:
                     lane.waiting = deque()
                 lane.waiting.append(item)
         if is_first and lane.released:
-            self._start(lane)
+            self._start(lane.released)
 
     def release_all(self) -> None:
         """Hands over every answer that waits."""

@@ -11,7 +11,7 @@ import inspect
 import logging
 import warnings
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from acp import interfaces
 from acp._core import field_facts
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from acp._schema.method import Method
 
-__all__ = ("HELD_RESPONSES", "Route", "Router")
+__all__ = ("HELD_RESPONSES", "NAMING_RESPONSES", "Route", "Router", "Routes", "may_be_empty")
 
 _log = logging.getLogger("acp")
 
@@ -39,6 +39,9 @@ HELD_RESPONSES = frozenset(
 """Requests whose answer is handed over only after the notifications of its session that came before
 it.
 """
+
+NAMING_RESPONSES = frozenset({"session/new", "session/fork"})
+"""Those of them that tell the session themselves; what a request names is another one."""
 
 _ORDERED = frozenset({"session/prompt", "session/request_permission", "elicitation/create"})
 """Requests that depend on what came before them in their session, and start in its order."""
@@ -73,6 +76,7 @@ class Route:
         "call",
         "cancelled_result",
         "ends_turns",
+        "ends_with_turn",
         "is_turn",
         "may_return_nothing",
         "opens",
@@ -91,9 +95,30 @@ class Route:
         self.is_turn = method == "session/prompt"
         """The request is a turn of its session, which `ends_turns` cancels."""
         self.ends_turns = method == "session/cancel"
+        self.ends_with_turn = method == "session/request_permission"
+        """A question that is not to be decided any more once its turn is cancelled."""
         self.cancelled_result = _CANCELLED_RESULTS.get(method)
         self.may_return_nothing = may_return_nothing
         """The result is an object without required members: None stands for an empty one."""
+
+
+class Routes(Protocol):
+    """From methods to handlers, for one connection."""
+
+    @property
+    def direct(self) -> dict[str, tuple[Route, Callable[[Any], Any]]]:
+        """The routes of notifications that were needed so far and have no other effect than their
+        handler's, with what calls it.
+        """
+        ...
+
+    def request(self, method: str) -> Route | None:
+        """The route of a request; None when nothing serves it."""
+        ...
+
+    def notification(self, method: str) -> Route | None:
+        """The route of a notification; None when nothing serves it."""
+        ...
 
 
 class Router:
@@ -165,7 +190,9 @@ class Router:
             return None
         declared = getattr(self._interface, method.name, None)
         names = _field_names(method) if declared is None else _parameter_names(declared)
-        empty = method.result is not None and _may_be_empty(method.result)
+        from acp import schema
+
+        empty = may_be_empty(getattr(schema, method.result or "", None))
         return Route(wire, _caller(handler, wire, names), may_return_nothing=empty)
 
     def _extension(self, kind: str, method: str) -> Route | None:
@@ -214,12 +241,12 @@ def _field_names(method: Method) -> tuple[str, ...]:
 
 
 @cache
-def _may_be_empty(result: str) -> bool:
-    from acp import schema
-
-    kind = getattr(schema, result, None)
+def may_be_empty(result: Any) -> bool:
+    """Whether a type of a result has no required member."""
     # A union has required members in each variant.
-    return isinstance(kind, type) and not any(required for _, _, required, _ in field_facts(kind))
+    return isinstance(result, type) and not any(
+        required for _, _, required, _ in field_facts(result)
+    )
 
 
 def _parameter_names(function: Callable[..., Any]) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from anyio import get_cancelled_exc_class
 
 from acp._core import HandlerRun, Steps
-from acp._lanes import CancelRun, RequestRun
+from acp._lanes import CallbackRun, CancelRun, RequestRun
 from acp._stepping import Suspended, current_run, finish
 
 if TYPE_CHECKING:
@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 
     from acp import _core
     from acp._backlog import Backlog
+    from acp._calls import HeldResponse
     from acp._limits import Limits
     from acp._outbox import Outbox
-    from acp._router import Route, Router
+    from acp._router import Route, Routes
     from acp._serving import Serving
 
 __all__ = ("Starter",)
@@ -36,20 +37,33 @@ class Starter:
     What starts a handler returns its run when it has suspended, and None when it has ended.
     """
 
-    __slots__ = ("_backlog", "_core", "_failed", "_outbox", "_owner", "_router", "_serving", "turn")
+    __slots__ = (
+        "_backlog",
+        "_broke",
+        "_core",
+        "_failed",
+        "_outbox",
+        "_owner",
+        "_router",
+        "_serving",
+        "turn",
+    )
 
     def __init__(
         self,
         owner: object,
         core: _core.Connection,
-        router: Router,
+        router: Routes,
         serving: Serving,
         limits: Limits,
         kept: dict[str | None, Any],
         backlog: Backlog,
         outbox: Outbox,
+        broke: Callable[[BaseException], None],
     ) -> None:
         self._failed = 0
+        self._broke = broke
+        """Ends the connection."""
         self._owner = owner
         self._core = core
         self._router = router
@@ -104,9 +118,20 @@ class Starter:
         run = RequestRun(self._owner, event, route)
         return self._step(run, self._serving.serve, run)
 
+    def callback(self, held: HeldResponse) -> HandlerRun | None:
+        """Starts what takes the place of an answer."""
+        assert held.call.callback is not None
+        run = CallbackRun(self._owner, held.event, None)
+        return self._step(run, held.call.callback, held.event)
+
     def ended(self, run: HandlerRun, failure: BaseException | None) -> None:
-        """The handler of a notification has ended, or there was none."""
+        """The handler of a notification, or a callback, has ended, or there was none."""
         event = run.event
+        if type(run) is CallbackRun:
+            if failure is not None:
+                _log.warning("A callback of %.200r failed", event.method)
+                self._broke(failure)
+            return
         if failure is not None:
             self._failed += 1
             # A peer that sends what cannot be read does so again and again: the log tells of the

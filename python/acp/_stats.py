@@ -47,6 +47,8 @@ class ConnectionStats:
     """Handlers that have suspended and not ended."""
     unanswered: int
     """Requests of the peer that are not answered."""
+    deferred: int
+    """Those of them whose handler has ended and left the answer to a responder."""
     calls: int
     """Requests of ours that are not answered."""
     waiting_messages: int

@@ -17,6 +17,7 @@ __all__ = (
     "RemoteProtocolError",
     "RequestError",
     "RequestTimeout",
+    "UnsupportedByPeer",
     "ValidationError",
 )
 
@@ -123,6 +124,21 @@ class RequestTimeout(TimeoutError):
 
     def __reduce__(self) -> tuple[type[RequestTimeout], tuple[str, float]]:
         return type(self), (self.method, self.seconds)
+
+
+class UnsupportedByPeer(RuntimeError):
+    """The peer did not say that it can do this; nothing was sent.
+
+    Look at `peer_supports` before, or send it with `unchecked=True`.
+    """
+
+    def __init__(self, method: str = "", capability: str = "") -> None:
+        super().__init__(f"The peer does not offer {method}: it lacks the capability {capability}")
+        self.method = method
+        self.capability = capability
+
+    def __reduce__(self) -> tuple[type[UnsupportedByPeer], tuple[str, str]]:
+        return type(self), (self.method, self.capability)
 
 
 class RemoteProtocolError(RuntimeError):

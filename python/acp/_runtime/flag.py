@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 from acp._runtime import fill
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from acp._runtime import Runtime, Slot
 
 __all__ = ("Flag",)
@@ -19,12 +21,13 @@ __all__ = ("Flag",)
 class Flag:
     """Is set once; any number of tasks of one loop wait for that."""
 
-    __slots__ = ("_is_set", "_runtime", "_waiters")
+    __slots__ = ("_functions", "_is_set", "_runtime", "_waiters")
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
         self._is_set = False
         self._waiters: list[Slot[None]] | None = None
+        self._functions: list[Callable[[], object]] | None = None
 
     def is_set(self) -> bool:
         """Whether it was set."""
@@ -36,6 +39,18 @@ class Flag:
         waiters, self._waiters = self._waiters, None
         for waiter in waiters or ():
             fill(waiter, None)
+        functions, self._functions = self._functions, None
+        for function in functions or ():
+            function()
+
+    def add(self, function: Callable[[], object]) -> None:
+        """Has a function called when it is set, at once when it is already."""
+        if self._is_set:
+            function()
+            return
+        if self._functions is None:
+            self._functions = []
+        self._functions.append(function)
 
     async def wait(self) -> None:
         """Returns when it is set; where it is already, after other tasks had their turn."""

@@ -338,6 +338,22 @@ impl Connection {
         self.guarded(|this| Ok(this.core.respond_error(Token::new(token), code, &message, text)))
     }
 
+    /// Queues an answer of the peer as the answer of a request.
+    fn forward(&mut self, token: u64, answer: PyRef<'_, ResponseReceived>) -> PyResult<bool> {
+        let token = Token::new(token);
+        self.guarded(|this| match (&answer.answer, &answer.body.text) {
+            (Answer::Result, Some(text)) => this.core.respond(token, |out| {
+                out.extend_from_slice(text.as_bytes());
+                Ok(())
+            }),
+            (Answer::Error(code, message, data), _) => {
+                let message = message.bind(answer.py()).to_string_lossy();
+                Ok(this.core.respond_error(token, *code, &message, data.as_deref()))
+            }
+            _ => Ok(false),
+        })
+    }
+
     /// Makes the core fail, to test that this ends the one connection.
     #[expect(clippy::panic, reason = "it is what is asked for")]
     fn _fail(&mut self) -> PyResult<()> {

@@ -1,0 +1,32 @@
+"""What an endpoint of one kind does in its own way.
+
+Owns the facts by which the connections of the drop-in surface and those of each protocol version
+differ below their handlers. It decides nothing itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+__all__ = ("DROP_IN", "Profile")
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """Facts about the endpoint that a connection serves."""
+
+    version: int
+    """The protocol version that it speaks."""
+    lax: bool = False
+    """It reads what the official Python SDK reads."""
+    guard: bool = True
+    """The core keeps the rules of initialization."""
+    turn: str | None = None
+    """The request whose answer ends a turn of its session."""
+    cancelled_turn: Mapping[str, str] | None = None
+    """The result of a prompt that ends because its session was cancelled; None: an error."""
+
+
+DROP_IN = Profile(1, lax=True, turn="session/prompt", cancelled_turn={"stopReason": "cancelled"})
+"""The endpoints with the names of the official Python SDK."""
