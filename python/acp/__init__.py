@@ -30,6 +30,13 @@ if TYPE_CHECKING:
     from acp._limits import (
         Limits,
     )
+    from acp._policies.ordered import (
+        InboxClosed,
+        InboxFinished,
+        InboxFull,
+        InboxUpdate,
+        OrderedInbox,
+    )
     from acp._responder import (
         Responder,
     )
@@ -203,6 +210,10 @@ __all__ = [
     "ElicitationStringPropertySchema",
     "ElicitationUrlCapabilities",
     "HandlerInfo",
+    "InboxClosed",
+    "InboxFinished",
+    "InboxFull",
+    "InboxUpdate",
     "InitializeRequest",
     "InitializeResponse",
     "InternalError",
@@ -214,6 +225,7 @@ __all__ = [
     "LocalProtocolError",
     "NewSessionRequest",
     "NewSessionResponse",
+    "OrderedInbox",
     "OtherElicitationResponse",
     "Outcome",
     "PROTOCOL_VERSION",
@@ -287,6 +299,7 @@ _MODULES = {
     "acp._endpoint.handlers": "UNHANDLED",
     "acp._endpoint.sent": "CancelHandle Outcome PreparedRequest SentRequest",
     "acp._limits": "Limits",
+    "acp._policies.ordered": "InboxClosed InboxFinished InboxFull InboxUpdate OrderedInbox",
     "acp._responder": "Responder",
     "acp._stats": "ConnectionStats HandlerInfo",
     "acp._transports.base": "Transport",
@@ -344,6 +357,7 @@ _SUBMODULES = frozenset(
         "exceptions",
         "helpers",
         "interfaces",
+        "kit",
         "meta",
         "schema",
         "stdio",
