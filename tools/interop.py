@@ -27,6 +27,9 @@ SECONDS_TO_INSTALL = 90.0
 
 OUR_AGENT = [sys.executable, "-m", "tests.interop.agent_v1"]
 OUR_CLIENT = [sys.executable, "-m", "tests.interop.client_v1"]
+V1_AGENT = [sys.executable, "-m", "tests.interop.on_v1", "agent"]
+V1_CLIENT = [sys.executable, "-m", "tests.interop.on_v1", "client"]
+V2_CLIENT = [sys.executable, "-m", "tests.interop.client_v2"]
 
 
 def peer(program: str, *arguments: str) -> list[str]:
@@ -40,6 +43,11 @@ PAIRS = {
     "our client, TypeScript agent": [*OUR_CLIENT, *peer("agent_v1.mjs")],
     "our client, TypeScript router": [*OUR_CLIENT, *peer("agent_router.mjs")],
     "our client, our agent": [*OUR_CLIENT, *OUR_AGENT],
+    "TypeScript client, our agent on acp.v1": peer("client_v1.mjs", *V1_AGENT),
+    "raw lines, our agent on acp.v1": peer("wire_rules.mjs", "--protocol=1", *V1_AGENT),
+    "our client on acp.v1, TypeScript agent": [*V1_CLIENT, *peer("agent_v1.mjs")],
+    "our client on acp.v2, TypeScript agent": [*V2_CLIENT, *peer("agent_v2.mjs")],
+    "our client on acp.v2, TypeScript router": [*V2_CLIENT, *peer("agent_router.mjs")],
 }
 
 
