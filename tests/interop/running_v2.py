@@ -11,14 +11,14 @@ import json
 import os
 from typing import TYPE_CHECKING, Any
 
-from acp import v2
+from acp import UNSET, v2
 from acp.v2 import schema
 from tests.interop.checks import Checks, within
 
 if TYPE_CHECKING:
     from tests.interop.client_v2 import InteropClient
 
-__all__ = ("Runner", "Work", "blocks", "plain")
+__all__ = ("Runner", "Work", "blocks", "fold", "plain")
 
 
 class Work:
@@ -99,3 +99,21 @@ class Runner:
 
     async def cancel_work(self) -> None:
         await self.agent.notify(schema.CancelSessionNotification(session_id=self.session))
+
+
+def fold(updates: list[Any]) -> tuple[list[str], dict[str, Any]]:
+    """Content and metadata of the last message, from its upserts and chunks."""
+    content: list[str] = []
+    meta: dict[str, Any] = {}
+    for update in updates:
+        if update.session_update == "agent_message_chunk":
+            content.append(update.content.text)
+            continue
+        if update.content is not UNSET:
+            content = [block.text for block in update.content or ()]
+        for name, value in (update.field_meta or {}).items():
+            if value is None:
+                meta.pop(name, None)
+            else:
+                meta[name] = value
+    return content, meta

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from anyio import Path
 
-from acp import UNSET, v2
+from acp import v2
 from acp.v2 import schema
 from tests.interop.checks import within
-from tests.interop.running_v2 import Runner, blocks, plain
+from tests.interop.running_v2 import Runner, blocks, fold, plain
 from tests.interop.updates_v2 import every_update
 
 if TYPE_CHECKING:
@@ -392,21 +392,3 @@ class Scenarios(Runner):
         await self.call("session/close", sessionId=self.session)
         idle = (await within(work)).idle
         self.checks.equal("close reports idle cancelled first", idle.stop_reason, "cancelled")
-
-
-def fold(updates: list[Any]) -> tuple[list[str], dict[str, Any]]:
-    """Content and metadata of the last message, from its upserts and chunks."""
-    content: list[str] = []
-    meta: dict[str, Any] = {}
-    for update in updates:
-        if update.session_update == "agent_message_chunk":
-            content.append(update.content.text)
-            continue
-        if update.content is not UNSET:
-            content = [block.text for block in update.content or ()]
-        for name, value in (update.field_meta or {}).items():
-            if value is None:
-                meta.pop(name, None)
-            else:
-                meta[name] = value
-    return content, meta
