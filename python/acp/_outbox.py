@@ -24,9 +24,6 @@ __all__ = ("Outbox",)
 
 _log = logging.getLogger("acp")
 
-_SLICE = 64 * 1024
-"""Bytes of one waiting send: the other end has to take this much within `write_stall`."""
-
 _NOTHING = memoryview(b"")
 
 
@@ -190,7 +187,7 @@ class Outbox:
         del worker
         try:
             while self._backlog:
-                part = self._backlog[:_SLICE]
+                part = self._transport.part_of(self._backlog)
                 # A send given up halfway would leave half a frame: it ends, or the connection does.
                 with fail_after(self._limits.write_stall, shield=True):
                     await self._transport.send(part)

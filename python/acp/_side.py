@@ -166,17 +166,25 @@ def require_asyncio(name: str) -> None:
 
 
 def as_transport(name: str, input_stream: Any, output_stream: Any) -> Transport:
-    """What a user gave to a connection, as a transport: one of ours, or two asyncio streams.
+    """What a user gave to a connection, as a transport: one of ours, one of messages, or two
+    asyncio streams.
 
     `input_stream` is the peer's input, and so the StreamWriter.
     """
     if output_stream is None:
         if isinstance(input_stream, Transport):
             return input_stream
+        from acp._transports.messages import LineTransport, MessageTransport
+
+        if isinstance(input_stream, MessageTransport):
+            return LineTransport(input_stream)
     # The names alone: the streams of other loops and of tests are no subclasses.
     elif hasattr(input_stream, "write") and hasattr(output_stream, "read"):
         from acp._transports.streams import StreamTransport
 
         return StreamTransport(input_stream, output_stream)
-    message = f"{name} requires asyncio StreamWriter/StreamReader, or a transport of this package"
+    message = (
+        f"{name} requires asyncio StreamWriter/StreamReader, a transport of this package, or an "
+        f"object with async send(dict), receive() and close()"
+    )
     raise TypeError(message)

@@ -46,9 +46,9 @@ async def run_agent(
 
     Args:
         agent: The agent.
-        input_stream: The client's input: a StreamWriter, or one transport for both directions. None
-            for the standard streams of this process, which then are the connection's alone: `print`
-            goes to stderr.
+        input_stream: The client's input: a StreamWriter, or one transport for both directions,
+            also of messages (`acp.transports.MessageTransport`). None for the standard streams of
+            this process, which then are the connection's alone: `print` goes to stderr.
         output_stream: The client's output: a StreamReader.
         use_unstable_protocol: Whether unstable methods reach the agent.
         stdio_buffer_limit_bytes: Longest message read from the standard streams, in bytes.
@@ -94,7 +94,8 @@ def connect_to_agent(
 
     Args:
         client: The client.
-        input_stream: The agent's input: a StreamWriter, or one transport for both directions.
+        input_stream: The agent's input: a StreamWriter, or one transport for both directions,
+            also of messages (`acp.transports.MessageTransport`).
         output_stream: The agent's output: a StreamReader.
         use_unstable_protocol: Whether unstable methods reach the client.
         **connection_kwargs: The fields of `ConnectionOptions`.

@@ -10,7 +10,7 @@ import asyncio
 import os
 import threading
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from acp._side import require_asyncio
 from acp._transports.descriptors import is_watchable
@@ -20,9 +20,10 @@ from acp.client.connection import ClientSideConnection
 
 if TYPE_CHECKING:
     from asyncio.subprocess import Process
-    from collections.abc import AsyncGenerator, Callable, Mapping
+    from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
     from pathlib import Path
 
+    from acp._transports.process import ProcessOptions
     from acp.interfaces import Agent, Client
 
 __all__ = ["spawn_agent_process", "spawn_client_process", "stdio_streams"]
@@ -36,7 +37,11 @@ async def spawn_agent_process(
     command: str,
     *args: str,
     env: Mapping[str, str] | None = None,
+    inherit: bool | None = None,
+    allow: Iterable[str] = (),
     cwd: str | Path | None = None,
+    on_stderr: Callable[[str], object] | Literal["forward"] | None = None,
+    start_timeout: float | None = None,
     transport_kwargs: Mapping[str, Any] | None = None,
     **connection_kwargs: Any,
 ) -> AsyncGenerator[tuple[ClientSideConnection, Process], None]:
@@ -46,18 +51,34 @@ async def spawn_agent_process(
         to_client: The client, or a function that makes it from the connection.
         command: The agent's program, looked up on PATH; no shell is involved.
         *args: Its arguments.
-        env: Variables for it beside the few inherited ones.
+        env: Variables for it beside the inherited ones.
+        inherit: Which of this process's variables it inherits: None for the few of
+            `acp.default_environment()`, True for all, False for none.
+        allow: Names of more to inherit, and patterns such as `"*_API_KEY"`.
         cwd: Its working directory.
+        on_stderr: Gets each line that it writes to stderr, as a str, in the thread of the loop;
+            `"forward"` for the stderr of this process.
+        start_timeout: Seconds from the first message to it until it first writes anything, or the
+            connection ends; None for no end.
         transport_kwargs: `stderr` (as in `subprocess`; by default a pipe, of which `process.stderr`
             gives the last 64 KiB that nobody read) and `shutdown_timeout` (seconds to exit after
             its input ended, default 2, before its process group is terminated, and again before it
             is killed). `limit` is taken and means nothing here.
         **connection_kwargs: Keywords of `ClientSideConnection`.
 
-    Yields the connection and the process. Raises OSError when the command cannot be started.
+    Yields the connection and the process. Raises OSError when the command cannot be started: it
+    names the command, the PATH that was searched and the variables that were passed.
     """
     require_asyncio("spawn_agent_process")
-    async with _process(command, args, env, cwd, transport_kwargs) as transport:
+    options: ProcessOptions = {
+        "env": env,
+        "inherit": inherit,
+        "allow": allow,
+        "cwd": cwd,
+        "on_stderr": on_stderr,
+        "start_timeout": start_timeout,
+    }
+    async with _process(command, args, options, transport_kwargs) as transport:
         connection = ClientSideConnection(to_client, transport, **connection_kwargs)
         try:
             yield connection, transport.process
@@ -71,7 +92,11 @@ async def spawn_client_process(
     command: str,
     *args: str,
     env: Mapping[str, str] | None = None,
+    inherit: bool | None = None,
+    allow: Iterable[str] = (),
     cwd: str | Path | None = None,
+    on_stderr: Callable[[str], object] | Literal["forward"] | None = None,
+    start_timeout: float | None = None,
     transport_kwargs: Mapping[str, Any] | None = None,
     **connection_kwargs: Any,
 ) -> AsyncGenerator[tuple[AgentSideConnection, Process], None]:
@@ -80,7 +105,15 @@ async def spawn_client_process(
     The arguments are those of `spawn_agent_process`, with the sides exchanged.
     """
     require_asyncio("spawn_client_process")
-    async with _process(command, args, env, cwd, transport_kwargs) as transport:
+    options: ProcessOptions = {
+        "env": env,
+        "inherit": inherit,
+        "allow": allow,
+        "cwd": cwd,
+        "on_stderr": on_stderr,
+        "start_timeout": start_timeout,
+    }
+    async with _process(command, args, options, transport_kwargs) as transport:
         connection = AgentSideConnection(to_agent, transport, **connection_kwargs)
         try:
             yield connection, transport.process
@@ -91,12 +124,11 @@ async def spawn_client_process(
 def _process(
     command: str,
     args: tuple[str, ...],
-    env: Mapping[str, str] | None,
-    cwd: str | Path | None,
-    options: Mapping[str, Any] | None,
+    options: ProcessOptions,
+    more: Mapping[str, Any] | None,
 ) -> ProcessTransport:
-    kept = {name: value for name, value in (options or {}).items() if name != "limit"}
-    return ProcessTransport(command, *args, env=env, cwd=cwd, **kept)
+    kept = {name: value for name, value in (more or {}).items() if name != "limit"}
+    return ProcessTransport(command, *args, **options, **kept)
 
 
 async def stdio_streams(

@@ -80,6 +80,8 @@ class Runtime:
 
     A cancellation that was meant for the running task is raised instead.
     """
+    now: Callable[[], float]
+    """The time that deadlines count in, in seconds; unlike anyio's also where there is no task."""
     readiness: Callable[[int, Callable[[], object]], Readiness]
     """Makes what tells when a descriptor can be read, and what then to call."""
 
@@ -87,6 +89,7 @@ class Runtime:
         "failure_of",
         "from_thread",
         "later",
+        "now",
         "readiness",
         "slot",
         "soon",

@@ -32,6 +32,8 @@ def primitive(name: str) -> Callable[..., Any]:
         return loop.call_soon
     if name == "from_thread":
         return loop.call_soon_threadsafe
+    if name == "now":
+        return loop.time
     return _OF_ANY_LOOP[name]
 
 

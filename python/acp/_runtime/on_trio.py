@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from anyio import current_effective_deadline, move_on_after
-from trio import Cancelled, ClosedResourceError
+from trio import Cancelled, ClosedResourceError, current_time
 from trio.lowlevel import (
     Abort,
     Task,
@@ -178,5 +178,6 @@ _OF_ANY_LOOP: dict[str, Callable[..., Any]] = {
     "turn": checkpoint,
     "later": _later,
     "failure_of": _failure_of,
+    "now": current_time,
     "readiness": TrioReadiness,
 }

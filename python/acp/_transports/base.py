@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 __all__ = ("Transport",)
 
+_PART = 64 * 1024
+"""Bytes of one send that waits: what a pipe holds."""
+
 
 class Transport(ABC):
     """Moves the bytes of one connection, in both directions at once.
@@ -64,6 +67,12 @@ class Transport(ABC):
     @abstractmethod
     async def send(self, data: bytes | memoryview) -> None:
         """Sends all of `data`, waiting as long as the other end takes nothing."""
+
+    def part_of(self, data: memoryview) -> memoryview:
+        """The beginning of `data`, as much as is given to one `send`; the time that the other end
+        has for taking it begins anew with each.
+        """
+        return data[:_PART]
 
     def send_nowait(self, data: bytes | memoryview) -> int:
         """Sends what can go at once, and returns the number of bytes sent; 0 when nothing can."""

@@ -1,35 +1,134 @@
-"""The process group of a child.
+"""A child and what it has started, as one.
 
-Owns signals to the whole group, also when its leader is gone, and noticing the leader's exit. It
-knows no pipe.
+Owns signals to a whole process group, also when its leader is gone, what Windows has instead, and
+noticing the leader's exit. It knows no pipe.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from anyio import move_on_after, sleep
 
 from acp._runtime import Runtime
 
 if TYPE_CHECKING:
+    from asyncio.subprocess import Process
     from collections.abc import Callable
 
     from acp._runtime.readiness import Readiness
+    from acp._transports.job import Job
 
-__all__ = ("ExitNotice", "end_orphans", "kill_orphans", "signal_group")
+__all__ = ("ExitNotice", "Group", "PosixGroup", "WindowsGroup", "group_of")
 
 _LOOK = 0.01
 """Seconds between two looks whether a group without its leader has ended."""
+_SIGKILL = 9
+"""Windows has no name for it."""
 
 
-def signal_group(pid: int, number: int) -> bool:
-    """Sends a signal to the group that `pid` leads or led. False when there is none, or on
-    Windows, which has no such groups.
+class Group(Protocol):
+    """A child and what it has started."""
+
+    def terminate(self) -> bool:
+        """Asks all of them to end. False where none can be asked."""
+        ...
+
+    def kill(self) -> None:
+        """Ends all of them."""
+        ...
+
+    async def end_orphans(self, grace: float) -> None:
+        """Ends what a child that was reaped has left behind. Who can be asked gets `grace` seconds
+        for it.
+        """
+        ...
+
+    def close(self) -> None:
+        """Gives back what it holds. Nothing else is called after it."""
+        ...
+
+
+def group_of(process: Process) -> Group:
+    """The group of a child that was started as the leader of one."""
+    if sys.platform == "win32":
+        from acp._transports.job import job_of
+
+        return WindowsGroup(process, job_of(process.pid))
+    return PosixGroup(process)
+
+
+class PosixGroup:
+    """The processes that have the child's number as that of their group."""
+
+    def __init__(self, process: Process) -> None:
+        self._process = process
+
+    def terminate(self) -> bool:
+        if not _signal_group(self._process.pid, signal.SIGTERM):
+            with contextlib.suppress(ProcessLookupError):
+                self._process.terminate()
+        return True
+
+    def kill(self) -> None:
+        if self._process.returncode is not None:
+            # Its number may be another's by now.
+            _kill_orphans(self._process.pid)
+        elif not _signal_group(self._process.pid, _SIGKILL):
+            with contextlib.suppress(ProcessLookupError):
+                self._process.kill()
+
+    async def end_orphans(self, grace: float) -> None:
+        pid = self._process.pid
+        if not _is_orphaned(pid):
+            return
+        _signal_group(pid, signal.SIGTERM)
+        with move_on_after(grace):
+            # Nobody tells when the last of a group has ended that is not our child.
+            while _is_orphaned(pid):  # noqa: ASYNC110
+                await sleep(_LOOK)
+            return
+        _kill_orphans(pid)
+
+    def close(self) -> None:
+        return
+
+
+class WindowsGroup:
+    """The processes of a job; the child alone where there could be none.
+
+    Windows has no way to ask a process without a window to end, but the end of its input.
     """
+
+    def __init__(self, process: Process, job: Job | None) -> None:
+        self._process = process
+        self._job = job
+
+    def terminate(self) -> bool:
+        return False
+
+    def kill(self) -> None:
+        if self._job is not None:
+            self._job.kill()
+        elif self._process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                self._process.kill()
+
+    async def end_orphans(self, grace: float) -> None:
+        del grace
+        self.kill()
+
+    def close(self) -> None:
+        if self._job is not None:
+            self._job.close()
+
+
+def _signal_group(pid: int, number: int) -> bool:
+    """Sends a signal to the group that `pid` leads or led. False when there is none."""
     if sys.platform == "win32":
         return False
     try:
@@ -45,7 +144,7 @@ def _is_orphaned(pid: int) -> bool:
     A number is not given to a new process while a group has it, so that a group without a process
     of its number is still the old one.
     """
-    if sys.platform == "win32" or not signal_group(pid, 0):
+    if sys.platform == "win32" or not _signal_group(pid, 0):
         return False
     try:
         os.kill(pid, 0)
@@ -57,25 +156,10 @@ def _is_orphaned(pid: int) -> bool:
     return False
 
 
-def kill_orphans(pid: int) -> None:
+def _kill_orphans(pid: int) -> None:
     """Kills what a child that was reaped has left behind in its group."""
-    if sys.platform != "win32" and _is_orphaned(pid):
-        signal_group(pid, signal.SIGKILL)
-
-
-async def end_orphans(pid: int, grace: float) -> None:
-    """Ends what a child that was reaped has left behind in its group: terminates, and kills what
-    is there after `grace` seconds.
-    """
-    if sys.platform == "win32" or not _is_orphaned(pid):
-        return
-    signal_group(pid, signal.SIGTERM)
-    with move_on_after(grace):
-        # Nobody tells when the last of a group has ended that is not our child.
-        while _is_orphaned(pid):  # noqa: ASYNC110
-            await sleep(_LOOK)
-        return
-    kill_orphans(pid)
+    if _is_orphaned(pid):
+        _signal_group(pid, _SIGKILL)
 
 
 class ExitNotice:

@@ -5,34 +5,51 @@ Owns the child from start to reaping, with its process group, and the pipes. It 
 
 from __future__ import annotations
 
-import contextlib
 import os
-import signal
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, cast
 
 from anyio import CancelScope, Event, move_on_after
 
-from acp._runtime import is_on_trio
 from acp._transports.base import Transport
 from acp._transports.descriptors import DescriptorTransport
-from acp._transports.environment import default_environment
-from acp._transports.group import ExitNotice, end_orphans, kill_orphans, signal_group
+from acp._transports.environment import environment
+from acp._transports.first_bytes import FirstBytes
+from acp._transports.group import ExitNotice, group_of
+from acp._transports.spawning import start
 from acp._transports.stderr import StderrPipe
+from acp._transports.stderr_lines import line_taker
 from acp._transports.threads import ThreadTransport
 from acp.exceptions import ConnectionClosed
 
 if TYPE_CHECKING:
     from asyncio.subprocess import Process
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
-__all__ = ("ProcessTransport", "process_transport")
+    from typing_extensions import Unpack
+
+    from acp._transports.group import Group
+
+__all__ = ("ProcessOptions", "ProcessTransport", "process_transport")
 
 _EXIT_NOTICE = 0.05
 """Seconds between the end of a child's output and its exit code, for an error that names the code.
 """
+
+
+class ProcessOptions(TypedDict, total=False):
+    """Keywords of `process_transport`, which describes them."""
+
+    env: Mapping[str, str] | None
+    inherit: bool | None
+    allow: Iterable[str]
+    cwd: str | Path | None
+    stderr: int | None
+    on_stderr: Callable[[str], object] | Literal["forward"] | None
+    start_timeout: float | None
+    shutdown_timeout: float
 
 
 class ProcessTransport(Transport):
@@ -47,24 +64,37 @@ class ProcessTransport(Transport):
         command: str,
         *args: str,
         env: Mapping[str, str] | None = None,
+        inherit: bool | None = None,
+        allow: Iterable[str] = (),
         cwd: str | Path | None = None,
         stderr: int | None = subprocess.PIPE,
+        on_stderr: Callable[[str], object] | Literal["forward"] | None = None,
+        start_timeout: float | None = None,
         shutdown_timeout: float = 2.0,
     ) -> None:
         self._command = (command, *args)
-        self._env = {**default_environment(), **(env or {})}
+        self._env = environment(env, inherit=inherit, allow=allow)
         self._cwd = cwd
         self._stderr = stderr
+        self._take_line = line_taker(on_stderr)
+        if self._take_line is not None and stderr != subprocess.PIPE:
+            message = "on_stderr= needs the pipe that stderr= is by default"
+            raise ValueError(message)
+        self._start_timeout = start_timeout
         self._shutdown_timeout = shutdown_timeout
         self._process: Process | None = None
         self._inner: DescriptorTransport | ThreadTransport | None = None
+        self._first: FirstBytes | None = None
+        """Set until the process has said something."""
         self._stderr_pipe: StderrPipe | None = None
         self._exit: ExitNotice | None = None
+        self._group: Group | None = None
         self._closed: Event | None = None
 
     @property
     def process(self) -> Process:
-        """The running process: asyncio's, or on trio a `trio.Process`.
+        """The running process: asyncio's, or on trio a `trio.Process`. On a loop of asyncio that
+        cannot start one it has the same methods.
 
         Its `stderr` may be read or left alone. Raises RuntimeError before `open()`.
         """
@@ -83,14 +113,13 @@ class ProcessTransport(Transport):
             stderr = self._stderr
             if stderr == subprocess.PIPE:
                 stderr, stderr_fd = pipes.from_child()
-            process = await _start(
-                *self._command,
+            process = await start(
+                self._command,
+                env=self._env,
+                cwd=self._cwd,
                 stdin=stdin,
                 stdout=stdout,
                 stderr=stderr,
-                env=self._env,
-                cwd=self._cwd,
-                start_new_session=True,
             )
         except BaseException:
             pipes.close_ours()
@@ -98,42 +127,70 @@ class ProcessTransport(Transport):
         finally:
             pipes.close_theirs()
         self._process = process
+        self._group = group_of(process)
+        if self._start_timeout is not None:
+            self._first = FirstBytes(self._start_timeout)
         watchable = sys.platform != "win32"
         self._inner = (DescriptorTransport if watchable else ThreadTransport)(read_fd, write_fd)
         await self._inner.open()
         if isinstance(self._inner, DescriptorTransport):
             self._exit = ExitNotice(process.pid, self._inner.no_more)
         if stderr_fd >= 0:
-            self._stderr_pipe = StderrPipe(stderr_fd)
+            self._stderr_pipe = StderrPipe(stderr_fd, self._take_line)
             process.stderr = cast("Any", self._stderr_pipe.reader)
 
     async def receive(self) -> bytes:
-        data = await self._opened().receive()
+        inner, first = self._opened(), self._first
+        if first is None:
+            data = await inner.receive()
+        else:
+            data = await first.receive(inner.receive)
+            self._first = None
         if not data and self._process is not None:
             with move_on_after(_EXIT_NOTICE):
                 await self._process.wait()
         return data
 
     def offer_to(self, take: Callable[[bytes], bool]) -> bool:
-        return self._opened().offer_to(take)
+        inner, first = self._opened(), self._first
+        if first is None:
+            return inner.offer_to(take)
+
+        def take_first(data: bytes) -> bool:
+            first.came()
+            self._first = None
+            inner.offer_to(take)
+            return take(data)
+
+        return inner.offer_to(take_first)
 
     def rest(self) -> bool:
-        return self._opened().rest()
+        # Who waits for the first bytes has their deadline.
+        return self._first is None and self._opened().rest()
 
     def send_nowait(self, data: bytes | memoryview) -> int:
-        return self._opened().send_nowait(data)
+        sent = self._opened().send_nowait(data)
+        if sent and self._first is not None:
+            self._first.asked()
+        return sent
 
     async def send(self, data: bytes | memoryview) -> None:
+        if self._first is not None:
+            self._first.asked()
         await self._opened().send(data)
 
     def closed_error(self) -> ConnectionClosed:
+        message = None
+        if self._first is not None and self._first.overdue:
+            message = f"Connection closed: {self._first.message}"
         return ConnectionClosed(
+            message,
             exit_code=None if self._process is None else self._process.returncode,
             stderr_tail="" if self._stderr_pipe is None else self._stderr_pipe.reader.tail,
         )
 
     async def close(self) -> None:
-        if self._process is None or self._inner is None:
+        if self._process is None or self._inner is None or self._group is None:
             return
         if self._closed is not None:
             await self._closed.wait()
@@ -143,10 +200,11 @@ class ProcessTransport(Transport):
             # Each step is bounded, and one left out would leave a child behind.
             with CancelScope(shield=True):
                 if self._process.returncode is None:
-                    await self._end(self._process, self._inner)
+                    await self._end(self._process, self._inner, self._group)
                 else:
-                    await end_orphans(self._process.pid, self._shutdown_timeout)
+                    await self._group.end_orphans(self._shutdown_timeout)
         finally:
+            self._group.close()
             if self._exit is not None:
                 self._exit.close()
             await self._inner.close()
@@ -154,18 +212,20 @@ class ProcessTransport(Transport):
                 self._stderr_pipe.close()
             self._closed.set()
 
-    async def _end(self, process: Process, inner: DescriptorTransport | ThreadTransport) -> None:
+    async def _end(
+        self, process: Process, inner: DescriptorTransport | ThreadTransport, group: Group
+    ) -> None:
         try:
             inner.end_output()
             with move_on_after(self._shutdown_timeout):
                 await process.wait()
                 return
-            _terminate(process)
-            with move_on_after(self._shutdown_timeout):
-                await process.wait()
+            if group.terminate():
+                with move_on_after(self._shutdown_timeout):
+                    await process.wait()
         finally:
             # Also when the child is gone: what it started may be left.
-            _kill(process)
+            group.kill()
         with move_on_after(self._shutdown_timeout):
             await process.wait()
 
@@ -176,38 +236,6 @@ class ProcessTransport(Transport):
 
 
 _NOT_OPEN = "The process has not been started: use `async with`, or give it to a connection"
-
-
-async def _start(*command: str, **options: Any) -> Process:
-    try:
-        return await _start_process(*command, **options)
-    except OSError as exc:
-        if exc.filename is not None or exc.errno is None:
-            raise
-        # uvloop does not tell what it was that could not be found or run.
-        cwd = options.get("cwd")
-        name = command[0] if cwd is None or os.path.isdir(cwd) else cwd  # noqa: ASYNC240
-        raise type(exc)(exc.errno, os.strerror(exc.errno), str(name)) from None
-
-
-async def _start_process(*command: str, **options: Any) -> Process:
-    if is_on_trio():
-        from trio.lowlevel import open_process
-
-        return cast("Process", await open_process(command, **options))
-    from asyncio import create_subprocess_exec, get_running_loop
-
-    if type(get_running_loop()).__module__.startswith("uvloop"):
-        # It hands on copies that it has made of the child's pipes, and whatever else is open.
-        options["preexec_fn"] = _close_others_on_exec
-    return await create_subprocess_exec(*command, **options)
-
-
-def _close_others_on_exec() -> None:
-    for name in os.listdir("/dev/fd"):
-        if int(name) > 2:
-            with contextlib.suppress(OSError):
-                os.set_inheritable(int(name), False)
 
 
 class _Pipes:
@@ -240,32 +268,27 @@ class _Pipes:
             os.close(fd)
 
 
-def _terminate(process: Process) -> None:
-    if not signal_group(process.pid, signal.SIGTERM):
-        with contextlib.suppress(ProcessLookupError):
-            process.terminate()
-
-
-def _kill(process: Process) -> None:
-    if process.returncode is not None:
-        # Its number may be another's by now.
-        kill_orphans(process.pid)
-    elif sys.platform == "win32" or not signal_group(process.pid, signal.SIGKILL):
-        with contextlib.suppress(ProcessLookupError):
-            process.kill()
-
-
-def process_transport(command: str, *args: str, **options: Any) -> ProcessTransport:
+def process_transport(
+    command: str, *args: str, **options: Unpack[ProcessOptions]
+) -> ProcessTransport:
     """A transport to a command that it starts, for a client that talks to an agent.
 
     Args:
         command: The program; it is looked up on PATH and no shell is involved.
         *args: Its arguments.
-        **options: `env` (added to the few inherited variables), `cwd`, `stderr` (as in
-            `subprocess`; a pipe by default, of which the last 64 KiB are kept), `shutdown_timeout`
-            (seconds, default 2).
+        **options: Of its environment: `env` (variables for it), `inherit` (of the host's variables:
+            None, the default, for the short list of `default_environment()`, True for all, False
+            for none) and `allow` (names and patterns of more to inherit, such as `"*_API_KEY"`).
+            `cwd` (its working directory). `stderr` (as in `subprocess`; a pipe by default, of which
+            the last 64 KiB are kept) and `on_stderr` (a function that gets each line of that pipe
+            as a str, in the thread of the loop, which it keeps while it runs; `"forward"` for our
+            own stderr). `start_timeout` (seconds from the first message to the process until it
+            first writes anything; None, the default, for no end) and `shutdown_timeout` (seconds,
+            default 2).
 
-    Opening it raises OSError when the command cannot be started. Part of this library, not of the
-    protocol.
+    Opening it raises OSError when the command cannot be started, with the PATH that was searched
+    and the names of the variables in its text. What takes longer than `start_timeout` ends the
+    connection with `ConnectionClosed`; a program that first has to be downloaded may take minutes.
+    Part of this library, not of the protocol.
     """
     return ProcessTransport(command, *args, **options)

@@ -13,9 +13,11 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from acp._runtime import Runtime, is_on_trio
+from acp._transports.descriptors import is_watchable
+from acp._transports.stderr_lines import StderrLines
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Callable, Generator
 
     from acp._runtime.readiness import Readiness
     from acp._transports.stderr_on_trio import TrioStderrReader
@@ -109,20 +111,24 @@ class StderrReader(asyncio.StreamReader):
 
 
 class StderrPipe:
-    """Reads one end of a pipe into a reader for as long as it is open."""
+    """Reads one end of a pipe into a reader for as long as it is open, and gives each line to
+    `take_line`, if any, right where it is read.
+    """
 
-    def __init__(self, fd: int) -> None:
+    def __init__(self, fd: int, take_line: Callable[[str], object] | None = None) -> None:
         self.reader = _reader()
+        self._lines = None if take_line is None else StderrLines(take_line)
         self._fd = fd
         runtime = Runtime()
         self._in_loop = runtime.from_thread
         self._readiness: Readiness | None = None
-        if sys.platform == "win32":
-            threading.Thread(target=self._read_blocking, name="acp_stderr", daemon=True).start()
-        else:
+        self._collected = threading.Semaphore(0)
+        if sys.platform != "win32" and is_watchable(fd):
             os.set_blocking(fd, False)
             self._readiness = runtime.readiness(fd, self._on_readable)
             self._readiness.watch()
+        else:
+            threading.Thread(target=self._read_blocking, name="acp_stderr", daemon=True).start()
 
     def close(self) -> None:
         """Collects what is left in the pipe and closes it."""
@@ -137,9 +143,16 @@ class StderrPipe:
                 for _ in range(4):
                     if not (data := os.read(fd, CAPACITY)):
                         break
-                    self.reader.collect(data)
+                    self._collect(data)
             os.close(fd)
+        if self._lines is not None:
+            self._lines.end()
         self.reader.feed_eof()
+
+    def _collect(self, data: bytes) -> None:
+        self.reader.collect(data)
+        if self._lines is not None:
+            self._lines.add(data)
 
     def _on_readable(self) -> None:
         try:
@@ -149,7 +162,7 @@ class StderrPipe:
         except OSError:
             data = b""
         if data:
-            self.reader.collect(data)
+            self._collect(data)
         else:
             self.close()
 
@@ -157,9 +170,18 @@ class StderrPipe:
         fd = self._fd
         with contextlib.suppress(OSError, RuntimeError):
             while data := os.read(fd, CAPACITY):
-                self._in_loop(self.reader.collect, data)
+                self._in_loop(self._collect_one, data)
+                # The next one stays in the pipe until the loop has had this one.
+                self._collected.acquire()
             self._in_loop(self.close)
         os.close(fd)
+
+    def _collect_one(self, data: bytes) -> None:
+        try:
+            if self._fd >= 0:
+                self._collect(data)
+        finally:
+            self._collected.release()
 
 
 def _reader() -> StderrReader | TrioStderrReader:
