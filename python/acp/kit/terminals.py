@@ -12,12 +12,13 @@ import subprocess
 import sys
 from contextlib import suppress
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import anyio
 from anyio import BrokenResourceError, ClosedResourceError, EndOfStream
 
-from acp._transports.group import kill_orphans, signal_group
+from acp._transports.group import group_of
+from acp._transports.spawning import group_options
 from acp.exceptions import RequestError
 
 if TYPE_CHECKING:
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 __all__ = ("Terminals",)
 
 
-_KILL = 9
 _LAST_OUTPUT = 0.25
 """Seconds in which output is read on when a command has ended and a child of it has not."""
 
@@ -40,6 +40,8 @@ class _Terminal:
     def __init__(self, session_id: str, process: Process, limit: int) -> None:
         self.session_id = session_id
         self.process = process
+        # It has what the group needs of a process: its number, and whether it has ended.
+        self._group = group_of(cast("Any", process))
         self.output = bytearray()
         self.truncated = False
         self.ended = anyio.Event()
@@ -85,12 +87,7 @@ class _Terminal:
 
     def kill(self) -> None:
         """Ends it and what it has started."""
-        if self.process.returncode is not None:
-            # Its number may be another's by now.
-            kill_orphans(self.process.pid)
-        elif not signal_group(self.process.pid, _KILL):
-            with suppress(ProcessLookupError):
-                self.process.kill()
+        self._group.kill()
 
 
 class Terminals:
@@ -154,7 +151,7 @@ class Terminals:
                 stderr=subprocess.STDOUT,
                 cwd=request.cwd or self._cwd,
                 env={**os.environ, **self._env, **variables},
-                start_new_session=sys.platform != "win32",
+                **group_options(windows=sys.platform == "win32"),
             )
         except (OSError, ValueError) as exc:
             reason = type(exc).__name__
