@@ -52,6 +52,9 @@ class InternalError(RuntimeError):
 class LocalProtocolError(RuntimeError):
     """This side used the connection in a way that the protocol does not allow; nothing was sent."""
 
+    code: int
+    """That of the same fault on the wire: -32600, or -32602 for params."""
+
 @disjoint_base
 class Model:
     """Base of every schema object: members are slots that the decoder fills directly."""
@@ -130,6 +133,31 @@ def encode(
     ValidationError for what JSON has no form for, ValueError beyond 1,024 levels of nesting.
     """
 
+def requested_version(params: bytes | str) -> int | None:
+    """The version that params of `initialize` ask for; None when it cannot be read.
+
+    `params` is JSON text. Raises ValidationError when it is none.
+    """
+
+def choose_version(requested: int, configured: Sequence[int]) -> int | None:
+    """The highest of the versions `configured` that is not above the one requested, if any.
+
+    Version 1 serves those that ask for less, too.
+    """
+
+def initialize_params(version: int, params: bytes | str) -> bytes:
+    """Params of `initialize`, JSON text, in the form that a handler of `version` reads.
+
+    They stay as they are where they ask for that version; of a later one what has a meaning in this
+    one is kept. Raises ValidationError when they do not fit, ValueError when they ask for no
+    version, or for one that `version` does not stand in for.
+    """
+
+def unsupported_protocol_version(
+    requested: int, supported: Sequence[int]
+) -> tuple[int, str, dict[str, Any]]:
+    """-32022, message and data for a client that asks for a version below all that are served."""
+
 @final
 class RequestReceived:
     """A request of the peer. It has to be answered exactly once, through its `token`."""
@@ -169,7 +197,13 @@ class ResponseReceived:
 
     id: int
     method: str
-    outcome: Literal["result", "error", "malformed"]
+    outcome: Literal["result", "error", "mismatch", "malformed"]
+    """`mismatch`: an `initialize` that succeeded with another version than the connection's, which
+    stays uninitialized; `raw_result()` has the answer. So it does where the success does not fit
+    its type, which is a `result` that raises when it is read.
+    """
+    selected: int | None
+    """That other version."""
     lane: str | None
     """`result.sessionId`, or None."""
     size: int
@@ -177,7 +211,7 @@ class ResponseReceived:
         """The result as the method's type, for the outcome `result`. Raises ValidationError."""
     def raw_result(self) -> bytes | None: ...
     def error(self) -> tuple[int, str, Any]:
-        """Code, message and data (None when absent); only for the outcome `error`."""
+        """Code, message and data (None when absent), for the outcomes `error` and `mismatch`."""
 
 @final
 class RequestCancelled:
@@ -273,7 +307,18 @@ Event = RequestReceived | NotificationReceived | ResponseReceived | RequestCance
 
 @final
 class Connection:
-    """All protocol state of one connection."""
+    """All protocol state of one connection.
+
+    With `guard`, `initialize` follows the rules of `version`: an agent reads params in the form of
+    that version and its answer names it; a client asks for it and takes no other. Version 2 lets
+    nothing else pass before that: requests of the peer are refused, its notifications ignored, and
+    `request` and `notify` raise LocalProtocolError. It is repeated until another request is
+    accepted, or not at all without `allow_reinitialize`. On version 1 an agent refuses requests
+    before it with `require_initialize`. Without `guard` it is a method like any other.
+
+    `lax` is the compatibility profile: looser integers, also as version; a client of version 1
+    sends its `initialize` as it is, and takes any answer.
+    """
 
     def __new__(
         cls,
@@ -282,6 +327,8 @@ class Connection:
         version: int = 1,
         batches: Literal["accept", "reject"] = "accept",
         require_initialize: bool = False,
+        allow_reinitialize: bool = True,
+        guard: bool = True,
         lax: bool = False,
         max_message_bytes: int = 67108864,
         max_batch_entries: int = 1024,
@@ -295,9 +342,12 @@ class Connection:
     def request(self, method: str, params: Any = None) -> int:
         """Queues a request and returns its id.
 
-        `params`: a schema object, plain JSON data (object or array), or None.
+        `params`: a schema object, plain JSON data (object or array), or None. Those of `initialize`
+        are made to ask for the connection's version, and have to fit it. Raises LocalProtocolError
+        for what the rules of initialization do not allow now; no id is used then.
         """
-    def notify(self, method: str, params: Any = None) -> None: ...
+    def notify(self, method: str, params: Any = None) -> None:
+        """Queues a notification. Raises LocalProtocolError as `request` does."""
     def cancel(self, request_id: int) -> bool:
         """Queues `$/cancel_request` for a pending request of ours, once.
 
@@ -308,7 +358,8 @@ class Connection:
     def respond(self, token: int, result: Any) -> bool:
         """Queues the answer of a request. False when it was answered before.
 
-        Raises when `result` cannot be written; the request stays open.
+        Raises when `result` cannot be written; the request stays open. Where one of `initialize`
+        does not fit, the answer is an internal error, and ValidationError (not with `lax`) tells.
         """
     def respond_error(self, token: int, code: int, message: str, data: Any = ...) -> bool:
         """Queues an error answer. `data` left out: no such member."""
@@ -317,6 +368,11 @@ class Connection:
 
         False when that was answered before, or the peer's could not be read.
         """
+    def unhandled(self, event: RequestReceived) -> tuple[int, str, Any]:
+        """Code, message and data (None when absent) for a request that nobody serves.
+
+        -32601; for `mcp/message` -33001, to cancel tool calls or terminals of version 2 -32602.
+        """
     def _fail(self) -> None:
         """Makes the core fail, to test that this ends the one connection."""
     def handled(self, token: int) -> None:
@@ -324,9 +380,9 @@ class Connection:
     def admit(self, token: int) -> bool:
         """Whether a received request may be served now.
 
-        With `require_initialize`, one that came while `initialize` was unanswered counts only once
-        that has succeeded: asked earlier, or after it failed, this refuses the request, which is
-        answered by that.
+        Where requests before `initialize` are refused, one that came while that was unanswered
+        counts only once it has succeeded: asked earlier, or after it failed, this refuses the
+        request, which is answered by that.
         """
     def take_output(self) -> bytes:
         """The queued bytes: whole frames, each ending in a newline."""

@@ -16,7 +16,7 @@ import pytest
 import acp.schema as v1
 import acp.v2.schema as v2
 from acp import _core
-from tests.core.lines import PROMPT, UPDATE, agent, client, line, only, sent
+from tests.core.lines import PROMPT, UPDATE, agent, client, line, only, ready, sent
 
 # Events.
 
@@ -234,7 +234,7 @@ def test_the_last_of_equal_members_counts_for_objects_too() -> None:
 
 def test_objects_of_version_2_are_read_and_written_by_a_connection_of_version_2() -> None:
     """C-023"""
-    connection = agent(version=2)
+    connection = ready("agent")
     event = only(connection, PROMPT)
     assert type(event.params()) is v2.PromptRequest
     assert connection.respond(event.token, v2.PromptResponse(message_id="m1"))

@@ -95,10 +95,11 @@ fn round_trips() {
         let mut agent = Connection::new(Options::new(Role::Agent));
         timed(|| {
             for _ in 0..count {
-                let Ok(_) = client.request("session/set_mode", |out| {
+                let asked = client.request("session/set_mode", |out| {
                     out.extend_from_slice(br#"{"sessionId":"s1","modeId":"ask"}"#);
                     Ok::<_, Infallible>(true)
                 });
+                assert!(asked.is_ok());
                 let mut token = None;
                 agent.receive(client.output(), &mut |event| {
                     if let Event::Request { token: of, .. } = event {
@@ -135,10 +136,11 @@ fn relay() {
             for part in stream.as_bytes().chunks(65_536) {
                 from.receive(part, &mut |event| {
                     if let Event::Notification { method, params, .. } = event {
-                        let Ok(()) = to.notify(method.raw, |out| {
+                        let told = to.notify(method.raw, |out| {
                             out.extend_from_slice(params.unwrap_or_default().as_bytes());
                             Ok::<_, Infallible>(params.is_some())
                         });
+                        assert!(told.is_ok());
                     }
                 });
                 black_box(to.output());

@@ -96,6 +96,14 @@ pub enum Outcome<'a> {
         /// The JSON text of the whole error object, unknown members included.
         raw: &'a str,
     },
+    /// The success of an `initialize` for which the peer has chosen a version that is not this connection's, which stays
+    /// uninitialized.
+    Mismatch {
+        /// That version.
+        selected: u16,
+        /// The JSON text of the result, in the form of that version.
+        text: &'a str,
+    },
     /// The answer was there and could not be read.
     Malformed,
 }
@@ -177,8 +185,10 @@ pub struct Counters {
     pub unanswered: u64,
     /// `$/cancel_request` notifications that hit no unanswered request, or only such as were cancelled before.
     pub idle_cancellations: u64,
-    /// Requests refused by the rules of initialization.
+    /// Requests of the peer refused by the rules of initialization.
     pub refused: u64,
+    /// Notifications of the peer ignored because they came before initialization.
+    pub early_notifications: u64,
     /// Versions of `initialize` that only the lax reading accepts.
     pub lax_versions: u64,
 }

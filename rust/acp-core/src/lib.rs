@@ -15,4 +15,4 @@ mod member;
 mod message;
 pub mod options;
 pub mod schema;
-mod version;
+pub mod version;

@@ -28,11 +28,14 @@ pub struct Options {
     pub version: u16,
     /// What becomes of arrays.
     pub batches: BatchPolicy,
-    /// Refuse requests of the peer until `initialize` was answered with success.
+    /// Refuse requests of the peer until `initialize` was answered with success. Version 2 always does.
     pub require_initialize: bool,
-    /// Read `protocolVersion` also from a digit string, an integral float, or a date (which stands for 1).
+    /// Let a connection of version 2 initialize again after a success, as long as no other request was accepted since.
+    pub allow_reinitialize: bool,
+    /// The compatibility profile of version 1: an agent reads `protocolVersion` also from a digit string, an integral
+    /// float, or a date (which stands for 1), and a client takes any answer to its `initialize`.
     pub lax: bool,
-    /// Treat `initialize` by the rules of the version; without it, it is a method like any other.
+    /// Hold both sides to the rules of the version for `initialize`; without it, it is a method like any other.
     pub guard: bool,
     /// Most bytes of a frame, its newline not counted.
     pub max_message_bytes: usize,
@@ -57,6 +60,7 @@ impl Options {
             version: 1,
             batches: BatchPolicy::Accept,
             require_initialize: false,
+            allow_reinitialize: true,
             lax: false,
             guard: true,
             max_message_bytes: 64 << 20,

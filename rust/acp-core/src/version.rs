@@ -1,235 +1,206 @@
 //! What depends on the protocol version.
 //!
-//! Owns every comparison of versions, and the rules for `initialize` on the agent's side. A version that is added finds
-//! its place here. Knows nothing of ids, replies or the order of messages.
+//! Owns every comparison of versions: who has to initialize and when, which version is chosen, how `initialize` is read,
+//! sent and answered. What one version alone says of its params is in `v1` and `v2`, what a refusal looks like in
+//! [`Refusal`], what is said to requests that nobody serves in `unhandled`. Knows nothing of ids, replies or the order
+//! of messages.
+
+mod object;
+mod refusal;
+mod unhandled;
+mod v1;
+mod v2;
 
 use std::borrow::Cow;
 
-use crate::json::{Cursor, Kind, Number, Str, Writer};
-use crate::message::{for_each_member, number, string};
+use crate::json::Number;
+use crate::message::{for_each_member, number};
 use crate::options::{Options, Role};
+use crate::schema::decode;
+use crate::schema::generated::{V1, V2};
+use crate::schema::table::{Schema, Side, Type};
+use crate::schema::{Fault, FaultKind, value};
+
+pub use refusal::Refusal;
+pub(crate) use unhandled::unhandled;
 
 /// The method that opens a connection.
 pub(crate) const INITIALIZE: &str = "initialize";
 
-/// Data of the error for an `initialize` whose version cannot be read, as JSON.
-pub(crate) const BAD_VERSION: &str =
-    "\"initialize.protocolVersion must be a valid ACP protocol version\"";
+/// The member that tells a version.
+const VERSION: &str = "protocolVersion";
 
-/// Data of the error for a request whose id is `null` where that is none, as JSON.
-pub(crate) const NULL_ID: &str =
-    "\"ACP protocol v2 request ids must be a string or an integer, not null\"";
-
-/// Data of the error for a request that came before initialization, as JSON.
-pub(crate) fn too_early(method: &str) -> String {
-    let mut text = Vec::new();
-    Writer::new(&mut text)
-        .string(&format!("ACP initialization must complete before `{method}` can be used"));
-    String::from_utf8(text).unwrap_or_default()
-}
-
-/// Whether `null` is the id of a request.
-pub(crate) fn allows_null_id(version: u16) -> bool {
-    version < 2
-}
-
-/// Whether requests are served by the rules of initialization.
-pub(crate) fn is_guarded(options: &Options) -> bool {
-    options.guard && options.role == Role::Agent
-}
-
-/// Params of `initialize` in the form that a handler of `version` reads.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Normalised<'a> {
-    pub params: Option<Cow<'a, str>>,
-    /// Only the lax reading accepts the version that was asked for.
-    pub lax: bool,
-}
-
-/// Puts the params of `initialize` in the form of `version`, whatever version they ask for; None when they ask for
-/// none. Only version 1 has such rules so far.
-pub(crate) fn normalise(
-    version: u16,
-    params: Option<Cow<'_, str>>,
-    lax: bool,
-) -> Option<Normalised<'_>> {
-    if version != 1 {
-        return Some(Normalised { params, lax: false });
-    }
-    let text = params?;
-    let mut asked = None;
-    for_each_member(&text, |name, value| {
-        if name.is("protocolVersion") {
-            asked = Some(value);
-        }
-    })?;
-    let exact = asked.and_then(exact_version);
-    let loose = if lax && exact.is_none() { asked.and_then(lax_version) } else { None };
-    let requested = exact.or(loose)?;
-    // Programs that ask for a later version in the shape of this one were always understood by lax endpoints.
-    let own_shape = lax && members(&text, ["clientCapabilities", "clientInfo"]) != [None, None];
-    let params = if requested > version && !own_shape {
-        Cow::Owned(from_later(version, &text))
-    } else if exact == Some(version) {
-        text
-    } else {
-        Cow::Owned(with_version(version, &text)?)
-    };
-    Some(Normalised { params: Some(params), lax: loose.is_some() })
-}
-
-/// The object `text` with `protocolVersion` set; None when it is no object.
-pub(crate) fn with_version(version: u16, text: &str) -> Option<String> {
-    let mut object = ObjectText::new();
-    object.member("protocolVersion", &version.to_string());
-    for_each_member(text, |name, value| {
-        if !name.is("protocolVersion") {
-            object.raw_member(name, value);
-        }
-    })?;
-    Some(object.finish())
-}
-
-fn exact_version(value: &str) -> Option<u16> {
-    match number(value)? {
-        Number::Int(number) => u16::try_from(number).ok(),
+/// The tables of a version; None for one that is not known here.
+fn schema(version: u16) -> Option<&'static Schema> {
+    match version {
+        1 => Some(&V1),
+        2 => Some(&V2),
         _ => None,
     }
 }
 
-fn lax_version(value: &str) -> Option<u16> {
-    if let Some(Number::Float(number)) = number(value) {
-        let whole = number.fract() == 0.0 && (0.0..=f64::from(u16::MAX)).contains(&number);
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "checked above"
-        )]
-        return whole.then_some(number as u16);
-    }
-    let text = string(value)?;
-    let text = text.text();
-    let text = text.as_str()?;
-    if is_date(text) {
-        return Some(1);
-    }
-    (!text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()))
-        .then(|| text.parse().ok())?
+/// Whether `null` is the id of a request. Without the guard the version is not settled yet.
+pub(crate) fn allows_null_id(options: &Options) -> bool {
+    !options.guard || options.version < 2
 }
 
-/// Whether a text has the form of `2024-11-05`, which a related protocol uses for its versions.
-fn is_date(text: &str) -> bool {
-    text.len() == 10
-        && text.bytes().enumerate().all(|(at, byte)| match at {
-            4 | 7 => byte == b'-',
-            _ => byte.is_ascii_digit(),
-        })
+/// Whether `initialize` of this side is sent, and its answer judged, by the rules of the version. The compatibility
+/// profile of version 1 sends and takes what its users wrote.
+pub(crate) fn sends_initialize(options: &Options) -> bool {
+    options.guard && options.role == Role::Client && !(options.lax && options.version < 2)
 }
 
-/// Params of a later version in the form of version 1. What a later version says about file system and terminal means
-/// something else there, so neither is ever switched on; what does not fit is left out.
-fn from_later(version: u16, text: &str) -> String {
-    let (mut info, mut capabilities, mut meta) = (None, None, None);
+/// Whether nothing but the handshake may pass, in either direction, before that is complete; then there is one at a
+/// time, which the client begins.
+pub(crate) fn has_handshake(options: &Options) -> bool {
+    options.guard && options.version >= 2
+}
+
+/// Whether requests of the peer are refused before initialization.
+pub(crate) fn refuses_early_requests(options: &Options) -> bool {
+    let required = options.require_initialize && options.role == Role::Agent;
+    options.guard && (required || options.version >= 2)
+}
+
+/// The version that params of `initialize` ask for; None when it cannot be read. `params` is checked JSON text.
+#[must_use]
+pub fn requested(params: &str) -> Option<u16> {
+    asked(params).and_then(exact)
+}
+
+/// Which of the versions `configured` serves a client that asks for `requested`: the highest one that is not above it.
+/// Version 1 serves those that ask for less, too. None when there is no such version.
+#[must_use]
+pub fn choose(requested: u16, configured: &[u16]) -> Option<u16> {
+    let fitting = configured.iter().copied().filter(|version| *version <= requested.max(1));
+    fitting.max()
+}
+
+/// Params of `initialize` in the form that a handler of `version` reads, whatever version they ask for; they stay as
+/// they are where they ask for this one. `params` is checked JSON text.
+///
+/// # Errors
+/// When they ask for none, for one below that `version` does not stand in for, or do not fit it.
+pub fn initialize_params(version: u16, params: &str) -> Result<Cow<'_, str>, Refusal> {
+    read(version, Some(params), false).map(|opening| opening.params)
+}
+
+/// What a handler of `initialize` is given.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Opening<'a> {
+    pub params: Cow<'a, str>,
+    /// Only the lax reading accepts the version that was asked for.
+    pub lax: bool,
+}
+
+/// Reads the params of an `initialize` of the peer.
+pub(crate) fn read(version: u16, params: Option<&str>, lax: bool) -> Result<Opening<'_>, Refusal> {
+    let text = params.ok_or(Refusal::BadVersion)?;
+    let asked = asked(text).ok_or(Refusal::BadVersion)?;
+    if version < 2 {
+        return v1::read(text, asked, lax);
+    }
+    let requested = exact(asked).ok_or(Refusal::BadVersion)?;
+    if requested < version {
+        return Err(Refusal::Unsupported { requested, supported: vec![version] });
+    }
+    let params = if requested == version {
+        fits(version, Part::Params, text).map_err(Refusal::Unfit)?;
+        Cow::Borrowed(text)
+    } else {
+        Cow::Owned(v2::from_later(text).map_err(Refusal::Unfit)?)
+    };
+    Ok(Opening { params, lax: false })
+}
+
+/// The result of a handler of `initialize` as it is sent: it names the version, and fits it.
+pub(crate) fn answer(version: u16, result: &str) -> Result<String, Vec<Fault>> {
+    let text = object::with_version(version, result)
+        .ok_or_else(|| vec![Fault { path: Vec::new(), kind: FaultKind::Object }])?;
+    if version >= 2 {
+        fits(version, Part::Result, &text)?;
+    }
+    Ok(text)
+}
+
+/// The params of an `initialize` of this side as they are sent: they name the version, and fit it.
+pub(crate) fn ask(version: u16, params: Option<&str>) -> Result<String, Refusal> {
+    let text = object::with_version(version, params.unwrap_or("{}")).ok_or(Refusal::BadVersion)?;
+    fits(version, Part::Params, &text).map_err(Refusal::Unfit)?;
+    Ok(text)
+}
+
+/// What the answer to an `initialize` of this side says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// The connection is initialized.
+    Ready,
+    /// The peer has chosen this other version.
+    Other(u16),
+    /// It does not fit its type.
+    Unfit,
+}
+
+/// Judges the result of an `initialize` of this side.
+pub(crate) fn judge(options: &Options, result: &str) -> Verdict {
+    if !sends_initialize(options) {
+        return Verdict::Ready;
+    }
+    match requested(result) {
+        Some(selected) if selected != options.version => Verdict::Other(selected),
+        Some(_) if fits(options.version, Part::Result, result).is_ok() => Verdict::Ready,
+        _ => Verdict::Unfit,
+    }
+}
+
+/// What is said of a peer that has chosen another version than the one required.
+fn other_version(required: u16, selected: u16) -> String {
+    if schema(selected).is_some() {
+        format!(
+            "required ACP protocol version {required} but peer negotiated {selected}; \
+             use a matching implementation for the negotiated protocol version"
+        )
+    } else {
+        format!(
+            "unsupported ACP protocol version {selected}; \
+             this endpoint only supports ACP protocol version {required}"
+        )
+    }
+}
+
+/// A half of `initialize`.
+#[derive(Clone, Copy)]
+enum Part {
+    Params,
+    Result,
+}
+
+/// Checks one half of `initialize` by the tables of a version.
+fn fits(version: u16, part: Part, text: &str) -> Result<(), Vec<Fault>> {
+    let method = schema(version).and_then(|schema| schema.method(Side::Agent, true, INITIALIZE));
+    let Some(method) = method else { return Ok(()) };
+    let ty: &Type = match part {
+        Part::Params => &method.params,
+        Part::Result => &method.result,
+    };
+    value::decode(ty, text, decode::Options::default()).map(drop)
+}
+
+/// What stands for the version in a checked text, the last one where there are several.
+fn asked(text: &str) -> Option<&str> {
+    let mut asked = None;
     for_each_member(text, |name, value| {
-        if name.is("info") {
-            info = Some(value);
-        } else if name.is("capabilities") {
-            capabilities = Some(value);
-        } else if name.is("_meta") {
-            meta = Some(value);
+        if name.is(VERSION) {
+            asked = Some(value);
         }
-    });
-    let mut object = ObjectText::new();
-    object.member("protocolVersion", &version.to_string());
-    object.member("clientCapabilities", &client_capabilities(capabilities.unwrap_or("{}")));
-    if let Some(info) = info.and_then(implementation) {
-        object.member("clientInfo", &info);
-    }
-    object.object_member("_meta", meta);
-    object.finish()
+    })?;
+    asked
 }
 
-fn implementation(text: &str) -> Option<String> {
-    let [name, version, title, meta] = members(text, ["name", "version", "title", "_meta"]);
-    string(name?)?;
-    string(version?)?;
-    let mut object = ObjectText::new();
-    object.member("name", name?);
-    if let Some(title) = title.filter(|title| string(title).is_some()) {
-        object.member("title", title);
-    }
-    object.member("version", version?);
-    object.object_member("_meta", meta);
-    Some(object.finish())
-}
-
-fn client_capabilities(text: &str) -> String {
-    let [auth, elicitation, meta] = members(text, ["auth", "elicitation", "_meta"]);
-    let mut object = ObjectText::new();
-    object.member("session", r#"{"configOptions":{"boolean":{}}}"#);
-    if let Some(auth) = auth.filter(|auth| is_object(auth)) {
-        let [terminal, meta] = members(auth, ["terminal", "_meta"]);
-        let mut inner = ObjectText::new();
-        inner.member("terminal", if terminal.is_some_and(is_object) { "true" } else { "false" });
-        inner.object_member("_meta", meta);
-        object.member("auth", &inner.finish());
-    }
-    if let Some(elicitation) = elicitation.filter(|elicitation| is_object(elicitation)) {
-        let [form, url, meta] = members(elicitation, ["form", "url", "_meta"]);
-        let mut inner = ObjectText::new();
-        inner.object_member("form", form);
-        inner.object_member("url", url);
-        inner.object_member("_meta", meta);
-        object.member("elicitation", &inner.finish());
-    }
-    object.object_member("_meta", meta);
-    object.finish()
-}
-
-fn is_object(text: &str) -> bool {
-    Cursor::new(text).kind() == Kind::Object
-}
-
-/// The members of an object with these names; all None when it is none.
-fn members<'a, const N: usize>(text: &'a str, names: [&str; N]) -> [Option<&'a str>; N] {
-    let mut found = [None; N];
-    for_each_member(text, |name, value| {
-        for (place, wanted) in found.iter_mut().zip(names) {
-            if name.is(wanted) {
-                *place = Some(value);
-            }
-        }
-    });
-    found
-}
-
-/// An object that is being written from parts that are JSON already.
-struct ObjectText(String);
-
-impl ObjectText {
-    fn new() -> Self {
-        Self(String::from("{"))
-    }
-
-    fn member(&mut self, name: &str, value: &str) {
-        self.raw_member(Str { raw: name, escaped: false }, value);
-    }
-
-    fn raw_member(&mut self, name: Str<'_>, value: &str) {
-        let comma = if self.0.len() > 1 { "," } else { "" };
-        for part in [comma, "\"", name.raw, "\":", value] {
-            self.0.push_str(part);
-        }
-    }
-
-    fn object_member(&mut self, name: &str, value: Option<&str>) {
-        if let Some(value) = value.filter(|value| is_object(value)) {
-            self.member(name, value);
-        }
-    }
-
-    fn finish(mut self) -> String {
-        self.0.push('}');
-        self.0
+/// The version that a value is.
+fn exact(value: &str) -> Option<u16> {
+    match number(value)? {
+        Number::Int(number) => u16::try_from(number).ok(),
+        _ => None,
     }
 }

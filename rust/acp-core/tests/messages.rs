@@ -310,8 +310,7 @@ fn a_null_id_is_an_id_on_version_1_and_none_on_version_2() {
     assert_eq!(side.line(r#"{"id":null,"method":"m"}"#), ["request id=null m"]);
     side.answer(0, "1");
     assert_eq!(side.sent(), result("null", "1") + "\n");
-    let v2 = |role| Side::new(Options { version: 2, ..Options::new(role) });
-    let mut side = v2(Role::Agent);
+    let mut side = Side::ready(Role::Agent);
     assert_eq!(side.line(r#"{"id":null,"method":"m"}"#), ["rejected id answered"]);
     assert_eq!(
         side.sent(),
@@ -322,7 +321,7 @@ fn a_null_id_is_an_id_on_version_1_and_none_on_version_2() {
         )
     );
     assert!(side.is_alive());
-    let mut side = v2(Role::Client);
+    let mut side = Side::ready(Role::Client);
     assert_eq!(side.line(r#"{"id":null,"method":"m"}"#), ["rejected id silent"]);
     assert_eq!(side.sent(), "");
 }
@@ -393,7 +392,7 @@ fn a_message_without_params_has_no_such_member() {
     let mut side = Side::client();
     side.ask("a");
     side.ask_with("b", "{}");
-    let Ok(()) = side.connection.notify("c", |_| Ok::<_, Infallible>(false));
+    side.connection.notify("c", |_| Ok::<_, Infallible>(false)).unwrap();
     side.tell("d", "[]");
     assert_eq!(
         side.sent(),

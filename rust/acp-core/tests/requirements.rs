@@ -17,10 +17,6 @@ fn initialize(id: &str) -> String {
     format!(r#"{{"id":{id},"method":"initialize","params":{{"protocolVersion":1}}}}"#)
 }
 
-fn version_2(role: Role) -> Side {
-    Side::new(Options { version: 2, ..Options::new(role) })
-}
-
 /// C-005, C-006: a transport that keeps frames apart has the same rules as one of lines.
 #[test]
 fn a_frame_of_its_own_is_judged_like_a_line() {
@@ -51,8 +47,7 @@ fn bad_bytes_cost_the_whole_array_and_nothing_behind_it() {
 #[test]
 fn ids_come_back_as_they_were_wherever_they_stood() {
     let ids = ["-9223372036854775808", "9223372036854775807", "\"\"", "\"9\"", "\"\u{1F600}\\n\""];
-    for version in [1, 2] {
-        let mut side = Side::new(Options { version, ..Options::new(Role::Agent) });
+    for mut side in [Side::agent(), Side::ready(Role::Agent)] {
         let entries: Vec<_> = ids.iter().map(|id| request(id)).collect();
         side.line(format!("[{}]", entries.join(",")));
         for entry in &entries {
@@ -80,7 +75,7 @@ fn a_null_id_in_an_array_has_a_reply_of_its_own_on_either_version() {
     side.answer(1, "1");
     side.answer(0, "0");
     assert_eq!(side.sent(), format!("[{},{}]\n", result("null", "0"), result("1", "1")));
-    let mut side = version_2(Role::Agent);
+    let mut side = Side::ready(Role::Agent);
     assert_eq!(side.line(&entries), ["rejected id answered", "request id=1 m"]);
     side.answer(0, "1");
     let sent = side.sent();
@@ -93,10 +88,10 @@ fn a_null_id_in_an_array_has_a_reply_of_its_own_on_either_version() {
 fn a_null_id_over_a_limit_is_refused_on_version_2() {
     let deep = format!("{}{}", "[".repeat(1025), "]".repeat(1025));
     let line = format!(r#"{{"id":null,"method":"m","params":{deep}}}"#);
-    let mut side = version_2(Role::Agent);
+    let mut side = Side::ready(Role::Agent);
     assert_eq!(side.line(&line), ["rejected depth answered"]);
     assert_eq!(side.sent(), invalid("null") + "\n");
-    assert_eq!(version_2(Role::Client).line(&line), ["rejected depth silent"]);
+    assert_eq!(Side::ready(Role::Client).line(&line), ["rejected depth silent"]);
 }
 
 /// C-026

@@ -6,7 +6,7 @@
 use std::ffi::CStr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use acp_core::connection::Connection as Core;
+use acp_core::connection::{Answered, Connection as Core, SendError};
 use acp_core::event::{Event, Outcome, Reason};
 use acp_core::id::Token;
 use acp_core::json::Str;
@@ -17,13 +17,14 @@ use pyo3::exceptions::{PyUserWarning, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple};
 
-use crate::error::{InternalError, LocalProtocolError};
+use crate::error::{self, InternalError};
 use crate::events::{
     self, Answer, Body, FrameRejected, Methods, NotificationReceived, RequestCancelled,
     RequestReceived, ResponseReceived,
 };
 use crate::functions;
 use crate::model::Model;
+use crate::versions::{self, Parts};
 use crate::{cache, classes, text};
 
 /// All protocol state of one connection.
@@ -97,10 +98,19 @@ fn write_params(
         || params.is_instance_of::<PyList>()
         || params.is_instance_of::<PyTuple>();
     if !structured {
-        return Err(LocalProtocolError::new_err("JSON-RPC params must be an object or array"));
+        let text = "JSON-RPC params must be an object or array";
+        return Err(error::local(params.py(), -32602, text));
     }
     write_as(method.map(|method| method.params), params, out)?;
     Ok(true)
+}
+
+/// The exception for a message that was not sent.
+fn not_sent(py: Python<'_>, error: SendError<PyErr>) -> PyErr {
+    match error {
+        SendError::Refused(refusal) => error::refused(py, refusal),
+        SendError::Params(error) => error,
+    }
 }
 
 impl Connection {
@@ -185,6 +195,7 @@ fn make<'py>(
                     let message = text::from_literal(py, message)?.unbind();
                     (Answer::Error(code, message, data.map(Box::from)), None)
                 }
+                Outcome::Mismatch { selected, text } => (Answer::Mismatch(selected), Some(text)),
                 Outcome::Malformed => (Answer::Malformed, None),
             };
             let event = ResponseReceived {
@@ -210,12 +221,16 @@ fn make<'py>(
 #[pymethods]
 impl Connection {
     #[new]
-    #[pyo3(signature = (role, *, version = 1, batches = "accept", require_initialize = false, lax = false, max_message_bytes = 67_108_864, max_batch_entries = 1024))]
+    #[pyo3(signature = (role, *, version = 1, batches = "accept", require_initialize = false, allow_reinitialize = true, guard = true, lax = false, max_message_bytes = 67_108_864, max_batch_entries = 1024))]
+    #[expect(clippy::too_many_arguments, reason = "all but the first are given by name")]
+    #[expect(clippy::fn_params_excessive_bools, reason = "each is a setting of its own")]
     fn new(
         role: &str,
         version: u16,
         batches: &str,
         require_initialize: bool,
+        allow_reinitialize: bool,
+        guard: bool,
         lax: bool,
         max_message_bytes: usize,
         max_batch_entries: usize,
@@ -235,6 +250,8 @@ impl Connection {
             version,
             batches,
             require_initialize,
+            allow_reinitialize,
+            guard,
             lax,
             max_message_bytes,
             max_batch_entries,
@@ -276,7 +293,9 @@ impl Connection {
         let params = params.unwrap_or_else(|| py.None().into_bound(py));
         self.guarded(|this| {
             let known = this.theirs.find(py, true, method);
-            this.core.request(method, |out| write_params(known, &params, out))
+            this.core
+                .request(method, |out| write_params(known, &params, out))
+                .map_err(|error| not_sent(py, error))
         })
     }
 
@@ -291,7 +310,9 @@ impl Connection {
         let params = params.unwrap_or_else(|| py.None().into_bound(py));
         self.guarded(|this| {
             let known = this.theirs.find(py, false, method);
-            this.core.notify(method, |out| write_params(known, &params, out))
+            this.core
+                .notify(method, |out| write_params(known, &params, out))
+                .map_err(|error| not_sent(py, error))
         })
     }
 
@@ -313,7 +334,17 @@ impl Connection {
                 .core
                 .method_of(token)
                 .and_then(|method| this.ours.find(result.py(), true, method));
-            this.core.respond(token, |out| write_as(known.map(|method| method.result), result, out))
+            let answered = this
+                .core
+                .respond(token, |out| write_as(known.map(|method| method.result), result, out))?;
+            match answered {
+                Answered::Before => Ok(false),
+                // Whoever uses the compatibility profile is not told of a fault that the peer is told of.
+                Answered::Unfit(faults) if !this.lax => {
+                    Err(error::invalid(result.py(), "InitializeResponse", faults))
+                }
+                Answered::Sent | Answered::Unfit(_) => Ok(true),
+            }
         })
     }
 
@@ -342,16 +373,30 @@ impl Connection {
     fn forward(&mut self, token: u64, answer: PyRef<'_, ResponseReceived>) -> PyResult<bool> {
         let token = Token::new(token);
         self.guarded(|this| match (&answer.answer, &answer.body.text) {
-            (Answer::Result, Some(text)) => this.core.respond(token, |out| {
-                out.extend_from_slice(text.as_bytes());
-                Ok(())
-            }),
+            (Answer::Result, Some(text)) => {
+                let answered = this.core.respond(token, |out| {
+                    out.extend_from_slice(text.as_bytes());
+                    Ok::<(), PyErr>(())
+                })?;
+                Ok(!matches!(answered, Answered::Before))
+            }
             (Answer::Error(code, message, data), _) => {
                 let message = message.bind(answer.py()).to_string_lossy();
                 Ok(this.core.respond_error(token, *code, &message, data.as_deref()))
             }
             _ => Ok(false),
         })
+    }
+
+    /// The error for a request that nobody serves.
+    fn unhandled<'py>(
+        &self,
+        py: Python<'py>,
+        event: &Bound<'py, RequestReceived>,
+    ) -> PyResult<Parts<'py>> {
+        let event = event.get();
+        let method = event.method.bind(py).to_string_lossy();
+        versions::parts(py, &self.core.unhandled(&method, event.body.text.as_deref()))
     }
 
     /// Makes the core fail, to test that this ends the one connection.
@@ -411,6 +456,7 @@ impl Connection {
         dict.set_item("unanswered", counters.unanswered)?;
         dict.set_item("idle_cancellations", counters.idle_cancellations)?;
         dict.set_item("refused", counters.refused)?;
+        dict.set_item("early_notifications", counters.early_notifications)?;
         dict.set_item("lax_versions", counters.lax_versions)?;
         for reason in Reason::ALL {
             dict.set_item(format!("rejected_{}", reason.as_str()), counters.rejected(reason))?;

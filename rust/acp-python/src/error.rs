@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use acp_core::schema::{Fault, FaultKind, Loc};
+use acp_core::version::Refusal;
 use pyo3::create_exception;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -15,6 +16,12 @@ create_exception!(
     PyRuntimeError,
     "This side used the connection in a way that the protocol does not allow; nothing was sent."
 );
+
+/// What the params of `initialize` have to be, as errors name it.
+pub const INITIALIZE_PARAMS: &str = "InitializeRequest";
+
+/// The code that a local error has when nothing else is said.
+pub const LOCAL_CODE: i32 = -32600;
 
 create_exception!(
     acp._core,
@@ -154,6 +161,24 @@ impl ValidationError {
     fn __repr__(&self) -> String {
         format!("ValidationError({:?})", self.__str__())
     }
+}
+
+/// The exception for a message of this side that may not be sent; `code` is that of the same fault on the wire.
+pub fn local(py: Python<'_>, code: i32, text: impl Into<String>) -> PyErr {
+    let error = LocalProtocolError::new_err(text.into());
+    match error.value(py).setattr("code", code) {
+        Ok(()) => error,
+        Err(other) => other,
+    }
+}
+
+/// The exception for a message of this side that the rules of initialization do not let pass.
+pub fn refused(py: Python<'_>, refusal: Refusal) -> PyErr {
+    if let Refusal::Unfit(faults) = refusal {
+        return invalid(py, INITIALIZE_PARAMS, faults);
+    }
+    let text = refusal.sentence().unwrap_or_else(|| refusal.message());
+    local(py, refusal.code(), text)
 }
 
 /// The exception for faults in a value of the type `title`.

@@ -8,11 +8,12 @@ use acp_core::id::Id;
 use acp_core::json::Str;
 use acp_core::schema::decode::Options;
 use acp_core::schema::table::{Method, Side, Type};
+use acp_core::version::Refusal;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 
-use crate::{cache, classes, functions, plain, text};
+use crate::{cache, classes, functions, plain, text, versions};
 
 /// JSON text of params or of a result, and what it has to be.
 pub struct Body {
@@ -146,6 +147,8 @@ pub enum Answer {
     Result,
     /// An error: code, message, JSON text of the data.
     Error(i32, Py<PyString>, Option<Box<str>>),
+    /// Success of an `initialize`, with a version that is not the connection's.
+    Mismatch(u16),
     /// Something unreadable.
     Malformed,
 }
@@ -172,8 +175,15 @@ impl ResponseReceived {
         match self.answer {
             Answer::Result => "result",
             Answer::Error(..) => "error",
+            Answer::Mismatch(_) => "mismatch",
             Answer::Malformed => "malformed",
         }
+    }
+
+    /// The version that the peer has chosen, where it is not the connection's.
+    #[getter]
+    fn selected(&self) -> Option<u16> {
+        if let Answer::Mismatch(selected) = self.answer { Some(selected) } else { None }
     }
 
     /// The result as the method's type.
@@ -189,16 +199,26 @@ impl ResponseReceived {
         self.body.raw(py)
     }
 
-    /// Code, message and data of an error.
+    /// Code, message and data of an error, or of what is said of another version.
     fn error<'py>(&self, py: Python<'py>) -> PyResult<(i32, Py<PyString>, Bound<'py, PyAny>)> {
-        let Answer::Error(code, message, data) = &self.answer else {
-            return Err(PyValueError::new_err("the response is no error; its outcome tells"));
-        };
-        let data = match data {
-            Some(data) => plain::loads(py, data)?,
-            None => py.None().into_bound(py),
-        };
-        Ok((*code, message.clone_ref(py), data))
+        match &self.answer {
+            Answer::Error(code, message, data) => {
+                let data = match data {
+                    Some(data) => plain::loads(py, data)?,
+                    None => py.None().into_bound(py),
+                };
+                Ok((*code, message.clone_ref(py), data))
+            }
+            Answer::Mismatch(selected) => {
+                let refusal =
+                    Refusal::OtherVersion { required: self.body.version, selected: *selected };
+                let (code, message, data) = versions::parts(py, &refusal)?;
+                Ok((code, PyString::new(py, &message).unbind(), data))
+            }
+            Answer::Result | Answer::Malformed => {
+                Err(PyValueError::new_err("the response is no error; its outcome tells"))
+            }
+        }
     }
 }
 

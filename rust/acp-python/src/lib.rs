@@ -20,6 +20,7 @@ mod source;
 mod steps;
 mod text;
 mod unset;
+mod versions;
 
 use pyo3::prelude::*;
 
@@ -37,7 +38,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     lifecycle::install_new(&module.py().get_type::<model::Model>());
     module.add_class::<error::ValidationError>()?;
     module.add("InternalError", module.py().get_type::<error::InternalError>())?;
-    module.add("LocalProtocolError", module.py().get_type::<error::LocalProtocolError>())?;
+    let local = module.py().get_type::<error::LocalProtocolError>();
+    local.setattr("code", error::LOCAL_CODE)?;
+    module.add("LocalProtocolError", local)?;
     module.add_class::<connection::Connection>()?;
     module.add_class::<events::RequestReceived>()?;
     module.add_class::<events::NotificationReceived>()?;
@@ -51,6 +54,10 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(functions::field_facts, module)?)?;
     module.add_function(wrap_pyfunction!(functions::decode, module)?)?;
     module.add_function(wrap_pyfunction!(functions::encode, module)?)?;
+    module.add_function(wrap_pyfunction!(versions::requested_version, module)?)?;
+    module.add_function(wrap_pyfunction!(versions::choose_version, module)?)?;
+    module.add_function(wrap_pyfunction!(versions::initialize_params, module)?)?;
+    module.add_function(wrap_pyfunction!(versions::unsupported_protocol_version, module)?)?;
     module.add_function(wrap_pyfunction!(copies::restore, module)?)?;
     Ok(())
 }

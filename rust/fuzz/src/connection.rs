@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::fmt::Write;
 
-use acp_core::connection::Connection;
+use acp_core::connection::{Answered, Connection};
 use acp_core::event::{Event, Outcome};
 use acp_core::id::{Id, Token};
 use acp_core::json::{Cursor, Kind, Scanner, Str};
@@ -12,8 +12,12 @@ use acp_core::options::{BatchPolicy, Options, Role};
 
 use crate::{parts, timed};
 
-/// Requests that are sent before the input, so that it can answer them.
-const ASKED: usize = 4;
+/// Requests that are sent before the input, so that it can answer them; all of them where the rules allow that.
+const ASKED: [&str; 4] = ["initialize", "a", "b", "c"];
+
+/// Params of an `initialize` that are allowed on version 2, and a result that is.
+const PARAMS: &str = r#"{"protocolVersion":2,"info":{"name":"c","version":"1"}}"#;
+const ANSWER: &str = r#"{"protocolVersion":2,"info":{"name":"a","version":"1"}}"#;
 
 /// When requests are answered.
 #[derive(Clone, Copy, PartialEq)]
@@ -43,7 +47,9 @@ fn describe(event: &Event<'_>, out: &mut String) {
         }
         Event::Response { id, method, outcome, lane, size } => {
             let text = match outcome {
-                Outcome::Result(text) | Outcome::Error { raw: text, .. } => text,
+                Outcome::Result(text)
+                | Outcome::Error { raw: text, .. }
+                | Outcome::Mismatch { text, .. } => text,
                 Outcome::Malformed => "-",
             };
             let kind = core::mem::discriminant(outcome);
@@ -90,11 +96,8 @@ impl Account {
             } else if at % 3 == 0 {
                 assert!(connection.respond_error(token, -32603, "Internal error", Some("{\n}")));
             } else {
-                let Ok(first) = connection.respond(token, |out| {
-                    out.extend_from_slice(b"{\n\"protocolVersion\":2}");
-                    Ok::<_, Infallible>(())
-                });
-                assert!(first);
+                let result = if at % 3 == 1 { ANSWER } else { "{\n\"protocolVersion\":2}" };
+                assert!(respond(connection, token, result) != Answered::Before);
             }
             assert!(!connection.respond_error(token, 0, "twice", None));
         }
@@ -102,17 +105,58 @@ impl Account {
     }
 }
 
+fn respond(connection: &mut Connection, token: Token, result: &str) -> Answered {
+    let Ok(answered) = connection.respond(token, |out| {
+        out.extend_from_slice(result.as_bytes());
+        Ok::<_, Infallible>(())
+    });
+    answered
+}
+
+fn ask(connection: &mut Connection, method: &str) -> Option<i64> {
+    let params = |out: &mut Vec<u8>| {
+        out.extend_from_slice(PARAMS.as_bytes());
+        Ok::<_, Infallible>(true)
+    };
+    connection.request(method, params).ok()
+}
+
+/// Initializes, as far as limits allow; nothing of it is left to be seen but its frame in the counters.
+fn initialize(connection: &mut Connection) {
+    let mut tokens = Vec::new();
+    let line = match connection.options().role {
+        Role::Agent => format!(r#"{{"id":1,"method":"initialize","params":{PARAMS}}}"#),
+        Role::Client => {
+            let id = ask(connection, "initialize").unwrap_or_default();
+            format!(r#"{{"id":{id},"result":{ANSWER}}}"#)
+        }
+    };
+    connection.receive_frame(line.as_bytes(), &mut |event| {
+        if let Event::Request { token, .. } = event {
+            tokens.push(token);
+        }
+    });
+    for token in tokens {
+        assert!(respond(connection, token, ANSWER) == Answered::Sent);
+    }
+}
+
 fn run<'a>(
     options: &Options,
+    ready: bool,
     chunks: impl Iterator<Item = &'a [u8]>,
     when: When,
     frames: bool,
 ) -> Log {
     let mut connection = Connection::new(options.clone());
-    for _ in 0..ASKED {
-        let Ok(_) = connection.request("initialize", |_| Ok::<_, Infallible>(false));
+    if ready {
+        initialize(&mut connection);
     }
-    connection.forget(1);
+    let asked: Vec<i64> = ASKED.iter().filter_map(|method| ask(&mut connection, method)).collect();
+    if let Some(id) = asked.get(1) {
+        assert!(connection.forget(*id));
+    }
+    let waiting = connection.pending().count();
     connection.clear_output();
     let mut log = Log::default();
     let mut account = Account::default();
@@ -142,7 +186,7 @@ fn run<'a>(
     assert_eq!(connection.input_len(), 0);
     let early_refusals =
         usize::try_from(connection.counters().refused).unwrap_or(0) - late_refusals;
-    assert_eq!(connection.pending().count() + account.responses.len(), ASKED - 1);
+    assert_eq!(connection.pending().count() + account.responses.len(), waiting);
     check_replies(&log.output, &account, early_refusals);
     log
 }
@@ -217,13 +261,15 @@ fn reply_id(reply: &str) -> Id {
 /// # Panics
 /// When that does not hold.
 pub fn connection(data: &[u8]) {
-    let ([flags, limit, chunk, _], stream) = parts(data);
+    let ([flags, limit, chunk, more], stream) = parts(data);
     let has = |bit: u8| flags & (1 << bit) != 0;
+    let ready = more & 1 != 0;
     let role = if has(0) { Role::Client } else { Role::Agent };
     let options = Options {
         version: if has(1) { 2 } else { 1 },
         batches: if has(2) { BatchPolicy::Reject } else { BatchPolicy::Accept },
         require_initialize: has(3),
+        allow_reinitialize: more & 2 == 0,
         lax: has(4),
         unwrap_successor: has(5),
         guard: !has(6),
@@ -234,9 +280,17 @@ pub fn connection(data: &[u8]) {
     };
     let chunk = usize::from(chunk) + 2;
     timed(|| serve(&options, stream));
-    let whole = run(&options, std::iter::once(stream), When::AtTheEnd, false);
-    assert_eq!(run(&options, stream.chunks(1), When::AtTheEnd, false), whole, "byte by byte");
-    assert_eq!(run(&options, stream.chunks(chunk), When::AtTheEnd, false), whole, "in chunks");
-    run(&options, stream.chunks(chunk), When::AtOnce, false);
-    run(&options, stream.split(|byte| *byte == b'\n'), When::AtOnce, true);
+    let whole = run(&options, ready, std::iter::once(stream), When::AtTheEnd, false);
+    assert_eq!(
+        run(&options, ready, stream.chunks(1), When::AtTheEnd, false),
+        whole,
+        "byte by byte"
+    );
+    assert_eq!(
+        run(&options, ready, stream.chunks(chunk), When::AtTheEnd, false),
+        whole,
+        "in chunks"
+    );
+    run(&options, ready, stream.chunks(chunk), When::AtOnce, false);
+    run(&options, ready, stream.split(|byte| *byte == b'\n'), When::AtOnce, true);
 }

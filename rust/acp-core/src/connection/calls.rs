@@ -12,6 +12,8 @@ const MAX_FORGOTTEN: usize = 65_536;
 #[derive(Debug)]
 pub(super) struct Pending {
     pub method: Box<str>,
+    /// Its success completes initialization.
+    pub opens: bool,
     /// `$/cancel_request` was sent for it.
     pub cancelled: bool,
 }
@@ -39,8 +41,8 @@ impl Calls {
     }
 
     /// Registers a request under [`Calls::next_id`].
-    pub(super) fn add(&mut self, method: &str) {
-        self.pending.insert(self.next, Pending { method: method.into(), cancelled: false });
+    pub(super) fn add(&mut self, method: &str, opens: bool) {
+        self.pending.insert(self.next, Pending { method: method.into(), opens, cancelled: false });
         self.next += 1;
     }
 
@@ -62,15 +64,13 @@ impl Calls {
         !core::mem::replace(&mut pending.cancelled, true)
     }
 
-    pub(super) fn forget(&mut self, id: i64) -> bool {
-        if self.pending.remove(&id).is_none() {
-            return false;
-        }
+    pub(super) fn forget(&mut self, id: i64) -> Option<Pending> {
+        let pending = self.pending.remove(&id)?;
         self.forgotten.insert(id);
         if self.forgotten.len() > MAX_FORGOTTEN {
             self.forgotten.pop_first();
         }
-        true
+        Some(pending)
     }
 
     pub(super) fn pending(&self) -> impl Iterator<Item = (i64, &str)> {

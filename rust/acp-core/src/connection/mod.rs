@@ -8,6 +8,7 @@
 //! [`Connection::respond_error`], or, where it cannot be served, by the connection itself.
 
 mod calls;
+mod handshake;
 mod output;
 mod receive;
 mod requests;
@@ -17,13 +18,39 @@ use crate::event::{Counters, Event};
 use crate::frame::Splitter;
 use crate::id::{Id, Token};
 use crate::options::Options;
-use crate::version;
+use crate::schema::Fault;
+use crate::version::{self, Refusal};
 use calls::Calls;
+use handshake::Handshake;
 use output::{Output, write_call, write_error, write_result_head};
 use requests::{ReplyTo, Requests};
 
 /// An output buffer up to this capacity is kept by [`Connection::clear_output`].
 const KEPT_CAPACITY: usize = 256 << 10;
+
+/// The notification that cancels a request.
+const CANCEL: &str = "$/cancel_request";
+
+/// Why a message was not sent. Nothing was queued.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SendError<E> {
+    /// The rules of initialization do not allow it now, or not from this side.
+    Refused(Refusal),
+    /// Its params could not be written.
+    Params(E),
+}
+
+/// What became of an answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[must_use]
+pub enum Answered {
+    /// It was queued.
+    Sent,
+    /// It was to be the success of `initialize`, and does not fit: the peer is told that this side failed.
+    Unfit(Vec<Fault>),
+    /// The request was answered before.
+    Before,
+}
 
 /// One connection.
 #[derive(Debug)]
@@ -43,14 +70,6 @@ struct State {
     handshake: Handshake,
     counters: Counters,
     tokens: u64,
-}
-
-/// How far initialization is.
-#[derive(Debug, Default)]
-struct Handshake {
-    initialized: bool,
-    /// Number of `initialize` requests that are not answered.
-    opening: usize,
 }
 
 impl Connection {
@@ -91,30 +110,42 @@ impl Connection {
     }
 
     /// Queues a request and returns its id. `params` appends JSON text, an object or array, and tells whether it did.
+    /// Those of `initialize` are made to ask for the version of the connection.
     ///
     /// # Errors
-    /// That of `params`; then nothing is queued and no id is used.
+    /// That of `params`, and what the rules of initialization refuse; then nothing is queued and no id is used.
     pub fn request<E>(
         &mut self,
         method: &str,
         params: impl FnOnce(&mut Vec<u8>) -> Result<bool, E>,
-    ) -> Result<i64, E> {
-        let id = self.state.calls.next_id();
-        self.state.out.frame(|out| write_call(out, Some(id), method, params))?;
-        self.state.calls.add(method);
+    ) -> Result<i64, SendError<E>> {
+        let state = &mut self.state;
+        state.check_request(method).map_err(SendError::Refused)?;
+        let id = state.calls.next_id();
+        let opens = state.opens(method);
+        let asks = opens && version::sends_initialize(&state.options);
+        let version = asks.then_some(state.options.version);
+        state.out.frame(|out| {
+            write_call(out, Some(id), method, |out| write_asking(out, version, params))
+        })?;
+        state.calls.add(method, opens);
+        state.sent(opens);
         Ok(id)
     }
 
     /// Queues a notification. `params` appends JSON text, an object or array, and tells whether it did.
     ///
     /// # Errors
-    /// That of `params`; then nothing is queued.
+    /// That of `params`, and what the rules of initialization refuse; then nothing is queued.
     pub fn notify<E>(
         &mut self,
         method: &str,
         params: impl FnOnce(&mut Vec<u8>) -> Result<bool, E>,
-    ) -> Result<(), E> {
-        self.state.out.frame(|out| write_call(out, None, method, params))
+    ) -> Result<(), SendError<E>> {
+        self.state.check_notification(method).map_err(SendError::Refused)?;
+        self.state.out.frame(|out| {
+            write_call(out, None, method, |out| params(out).map_err(SendError::Params))
+        })
     }
 
     /// Queues `$/cancel_request` for a request of ours, at most once. False when it does not wait for an answer or was
@@ -122,22 +153,27 @@ impl Connection {
     pub fn cancel(&mut self, id: i64) -> bool {
         let first = self.state.calls.cancel(id);
         if first {
-            let Ok(()) = self.notify("$/cancel_request", |out| {
+            let params = |out: &mut Vec<u8>| {
                 out.extend_from_slice(b"{\"requestId\":");
                 Id::Int(id).write(out);
                 out.push(b'}');
                 Ok::<bool, core::convert::Infallible>(true)
-            });
+            };
+            let Ok(()) = self.state.out.frame(|out| write_call(out, None, CANCEL, params));
         }
         first
     }
 
     /// Gives up a request of ours: its answer will be swallowed. False when it does not wait for an answer.
     pub fn forget(&mut self, id: i64) -> bool {
-        self.state.calls.forget(id)
+        let Some(call) = self.state.calls.forget(id) else { return false };
+        if call.opens {
+            self.state.handshake.end(false);
+        }
+        true
     }
 
-    /// Queues the success of a request. `result` appends JSON text. False when it was answered before.
+    /// Queues the success of a request. `result` appends JSON text.
     ///
     /// # Errors
     /// That of `result`; then nothing is queued and the request stays open.
@@ -145,13 +181,13 @@ impl Connection {
         &mut self,
         token: Token,
         result: impl FnOnce(&mut Vec<u8>) -> Result<(), E>,
-    ) -> Result<bool, E> {
+    ) -> Result<Answered, E> {
         let state = &mut self.state;
-        let Some(request) = state.requests.get(token) else { return Ok(false) };
-        let forced = request.opens.then_some(state.options.version);
-        let mut succeeded = true;
+        let Some(request) = state.requests.get(token) else { return Ok(Answered::Before) };
+        let version = request.opens.then_some(state.options.version);
+        let mut faults = None;
         let write = |out: &mut Vec<u8>| {
-            succeeded = write_success(out, &request.id, forced, result)?;
+            faults = write_success(out, &request.id, version, result)?;
             Ok(())
         };
         match request.reply {
@@ -162,8 +198,8 @@ impl Connection {
                 state.out.sure_frame(|out| state.batches.fill(slot, reply, out));
             }
         }
-        state.close(token, succeeded);
-        Ok(true)
+        state.close(token, faults.is_none());
+        Ok(faults.map_or(Answered::Sent, Answered::Unfit))
     }
 
     /// Queues the failure of a request; `data` is JSON text. False when it was answered before.
@@ -195,10 +231,16 @@ impl Connection {
         if !request.conditional || !state.is_too_early() {
             return true;
         }
-        let data = version::too_early(&request.method);
+        let refusal = Refusal::TooEarly { method: request.method.clone() };
         state.counters.refused += 1;
-        self.respond_error(token, -32600, "Invalid request", Some(&data));
+        self.respond_error(token, refusal.code(), &refusal.message(), refusal.data().as_deref());
         false
+    }
+
+    /// What to answer to a request that nobody serves. `params` is the JSON text that came with it.
+    #[must_use]
+    pub fn unhandled(&self, method: &str, params: Option<&str>) -> Refusal {
+        version::unhandled(&self.state.options, method, params)
     }
 
     /// The method of a request that is not answered.
@@ -261,7 +303,7 @@ impl Connection {
     /// Whether `initialize` succeeded.
     #[must_use]
     pub fn initialized(&self) -> bool {
-        self.state.handshake.initialized
+        self.state.handshake.initialized()
     }
 
     /// What was seen so far, in numbers.
@@ -278,16 +320,14 @@ impl Connection {
 }
 
 impl State {
-    fn is_too_early(&self) -> bool {
-        self.options.require_initialize && !self.handshake.initialized
-    }
-
     /// Takes a request off the list of those not answered.
     fn close(&mut self, token: Token, succeeded: bool) -> Option<requests::Open> {
         let request = self.requests.remove(token)?;
         if request.opens {
-            self.handshake.opening -= 1;
-            self.handshake.initialized |= succeeded;
+            self.handshake.end(succeeded);
+            if succeeded && self.requests.has_conditional() {
+                self.handshake.move_on();
+            }
         }
         Some(request)
     }
@@ -304,28 +344,51 @@ impl State {
     }
 }
 
-/// Appends a response; with `forced`, one to `initialize`, which names that version whatever the handler wrote. False
-/// when the handler's result cannot be such a response, and an error took its place.
+/// Appends params; with `version`, those of an `initialize`, which asks for that version whatever its caller wrote.
+fn write_asking<E>(
+    out: &mut Vec<u8>,
+    version: Option<u16>,
+    params: impl FnOnce(&mut Vec<u8>) -> Result<bool, E>,
+) -> Result<bool, SendError<E>> {
+    let start = out.len();
+    let written = params(out).map_err(SendError::Params)?;
+    let Some(version) = version else { return Ok(written) };
+    let text = text_from(out, start).filter(|_| written);
+    let text = version::ask(version, text).map_err(SendError::Refused)?;
+    out.truncate(start);
+    out.extend_from_slice(text.as_bytes());
+    Ok(true)
+}
+
+/// Appends a response; with `version`, one to `initialize`, which names that version whatever the handler wrote. The
+/// faults of a result that cannot be such a response; then an error took its place.
 fn write_success<E>(
     out: &mut Vec<u8>,
     id: &Id,
-    forced: Option<u16>,
+    version: Option<u16>,
     result: impl FnOnce(&mut Vec<u8>) -> Result<(), E>,
-) -> Result<bool, E> {
+) -> Result<Option<Vec<Fault>>, E> {
     let start = out.len();
     write_result_head(out, id);
     let head = out.len();
     result(out)?;
-    if let Some(version) = forced {
-        let text = out.get(head..).and_then(|text| core::str::from_utf8(text).ok());
-        let Some(text) = text.and_then(|text| version::with_version(version, text)) else {
-            out.truncate(start);
-            write_error(out, id, -32603, "Internal error", None);
-            return Ok(false);
-        };
-        out.truncate(head);
-        out.extend_from_slice(text.as_bytes());
+    if let Some(version) = version {
+        match version::answer(version, text_from(out, head).unwrap_or_default()) {
+            Ok(text) => {
+                out.truncate(head);
+                out.extend_from_slice(text.as_bytes());
+            }
+            Err(faults) => {
+                out.truncate(start);
+                write_error(out, id, -32603, "Internal error", None);
+                return Ok(Some(faults));
+            }
+        }
     }
     out.push(b'}');
-    Ok(true)
+    Ok(None)
+}
+
+fn text_from(out: &[u8], start: usize) -> Option<&str> {
+    out.get(start..).and_then(|text| core::str::from_utf8(text).ok())
 }

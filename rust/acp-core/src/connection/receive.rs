@@ -5,10 +5,10 @@
 
 use std::borrow::Cow;
 
-use super::State;
 use super::calls::Settled;
 use super::output::write_error;
 use super::requests::{Open, ReplyTo};
+use super::{CANCEL, State};
 use crate::batch::BatchKey;
 use crate::event::{Event, Outcome, Peer, Reason};
 use crate::frame::{Frame, Salvage, Salvaged, SalvagedId};
@@ -16,16 +16,13 @@ use crate::id::{Id, Token};
 use crate::json::{Str, SyntaxKind};
 use crate::message::{self, Answer, Array, Call, Content, Entry, Fault, Invalid, Message};
 use crate::options::{BatchPolicy, Role};
-use crate::version;
+use crate::version::{self, Refusal};
 
 const PARSE_ERROR: i32 = -32700;
 const INVALID_REQUEST: i32 = -32600;
-const INVALID_PARAMS: i32 = -32602;
 
 /// Data of the error for a batch where none is accepted, as JSON.
 const NO_BATCHES: &str = "\"JSON-RPC batches are not supported; send each message individually\"";
-
-const CANCEL: &str = "$/cancel_request";
 
 /// Where a message stood.
 #[derive(Clone, Copy)]
@@ -102,6 +99,10 @@ impl State {
         if call.method.is(CANCEL) {
             return self.cancellation(call.params, sink);
         }
+        if peer == Peer::Counterpart && self.ignores_notifications() {
+            self.counters.early_notifications += 1;
+            return;
+        }
         let token = place.batch.map(|batch| {
             let token = self.new_token();
             self.batches.add_notification(batch, token);
@@ -121,27 +122,26 @@ impl State {
 
     fn request(&mut self, id: Id, call: Call<'_>, place: Place, sink: &mut impl FnMut(Event<'_>)) {
         self.counters.requests += 1;
-        if id == Id::Null && !version::allows_null_id(self.options.version) {
-            return self.reject(Reason::Id, Some(version::NULL_ID), place, sink);
+        if id == Id::Null && !version::allows_null_id(&self.options) {
+            return self.reject(Reason::Id, Refusal::NullId.data().as_deref(), place, sink);
         }
         let (Call { method, params, lane }, peer) = self.unwrap(call);
-        let guarded = version::is_guarded(&self.options) && peer == Peer::Counterpart;
-        let opens = guarded && method.is(version::INITIALIZE);
-        let mut params = params.map(Cow::Borrowed);
-        if opens {
-            let (version, lax) = (self.options.version, self.options.lax);
-            let text = params.take();
-            let Some(normalised) = version::normalise(version, text, lax) else {
-                return self.refuse(&id, INVALID_PARAMS, version::BAD_VERSION, place);
-            };
-            self.counters.lax_versions += u64::from(normalised.lax);
-            self.handshake.opening += 1;
-            params = normalised.params;
-        }
-        let early = guarded && !opens && self.is_too_early();
-        if early && self.handshake.opening == 0 {
-            let data = version::too_early(&name(method));
-            return self.refuse(&id, INVALID_REQUEST, &data, place);
+        let (mut opening, mut conditional) = (None, false);
+        if peer == Peer::Counterpart {
+            if self.options.guard && method.is(version::INITIALIZE) {
+                match self.open(params) {
+                    Ok(read) => opening = read,
+                    Err(refusal) => return self.refuse(&id, &refusal, place),
+                }
+            } else if self.is_too_early() {
+                if !self.may_be_ready_soon() {
+                    let refusal = Refusal::TooEarly { method: name(method).into() };
+                    return self.refuse(&id, &refusal, place);
+                }
+                conditional = true;
+            } else if self.options.role == Role::Agent {
+                self.handshake.move_on();
+            }
         }
         let token = self.new_token();
         let reply = self.reply_to(place);
@@ -151,12 +151,12 @@ impl State {
                 id,
                 method: name(method).into(),
                 reply,
-                opens,
-                conditional: early,
+                opens: opening.is_some(),
+                conditional,
                 cancelled: false,
             },
         );
-        let (id, params) = (&open.id, params.as_deref());
+        let (id, params) = (&open.id, opening.as_deref().or(params));
         sink(Event::Request { token, id, method, params, lane, peer, size: place.size });
     }
 
@@ -219,7 +219,7 @@ impl State {
         match id {
             // The one who asked waits for this, so that both roles tell it.
             SalvagedId::Read(id)
-                if call && (id != Id::Null || version::allows_null_id(self.options.version)) =>
+                if call && (id != Id::Null || version::allows_null_id(&self.options)) =>
             {
                 self.write_error(&id, INVALID_REQUEST, None, place);
                 self.counters.reject(reason);
@@ -250,9 +250,7 @@ impl State {
                 self.counters.responses += 1;
                 self.counters.malformed_responses += u64::from(outcome == Outcome::Malformed);
                 let method = &*call.method;
-                if self.options.role == Role::Client && matches!(outcome, Outcome::Result(_)) {
-                    self.handshake.initialized |= method == version::INITIALIZE;
-                }
+                let outcome = if call.opens { self.opened(outcome) } else { outcome };
                 sink(Event::Response { id, method, outcome, lane, size: place.size });
                 true
             }
@@ -292,18 +290,16 @@ impl State {
         sink(Event::Rejected { reason, answered: true, size: place.size });
     }
 
-    fn refuse(&mut self, id: &Id, code: i32, data: &str, place: Place) {
+    fn refuse(&mut self, id: &Id, refusal: &Refusal, place: Place) {
         self.counters.refused += 1;
-        self.write_error(id, code, Some(data), place);
+        let reply = self.reply_to(place);
+        let (code, message, data) = (refusal.code(), refusal.message(), refusal.data());
+        self.reply(reply, |out| write_error(out, id, code, &message, data.as_deref()));
     }
 
     fn write_error(&mut self, id: &Id, code: i32, data: Option<&str>, place: Place) {
         let reply = self.reply_to(place);
-        let message = match code {
-            PARSE_ERROR => "Parse error",
-            INVALID_PARAMS => "Invalid params",
-            _ => "Invalid request",
-        };
+        let message = if code == PARSE_ERROR { "Parse error" } else { "Invalid request" };
         self.reply(reply, |out| write_error(out, id, code, message, data));
     }
 

@@ -58,6 +58,11 @@ impl Requests {
         self.open.len()
     }
 
+    /// Whether one of them counts only if an `initialize` succeeds.
+    pub(super) fn has_conditional(&self) -> bool {
+        self.open.values().any(|request| request.conditional)
+    }
+
     /// Marks all requests with this id as cancelled and names those that were not before. False when there is none.
     pub(super) fn cancel(&mut self, id: Id, mut hit: impl FnMut(Token, &Id)) -> bool {
         let mut found = false;

@@ -5,6 +5,8 @@
 
 use core::fmt;
 
+use crate::json::Writer;
+
 /// One place at which a value does not fit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
@@ -101,4 +103,37 @@ kinds! {
     Depth "depth" "is nested too deeply",
     /// Text that is no JSON.
     Syntax "json_invalid" "is not valid JSON",
+}
+
+/// Faults as the data of an error: an array of objects with `loc`, `type` and `message`, outermost step first.
+#[must_use]
+pub fn as_json(faults: &[Fault]) -> String {
+    let mut out = Vec::new();
+    let mut separator = b'[';
+    for fault in faults {
+        out.push(separator);
+        separator = b',';
+        let mut writer = Writer::new(&mut out);
+        writer.raw("{\"loc\":[");
+        for (at, step) in fault.path.iter().rev().enumerate() {
+            if at > 0 {
+                writer.byte(b',');
+            }
+            match step {
+                Loc::Member(name) => writer.string(name),
+                Loc::Index(index) => writer.raw(&index.to_string()),
+                Loc::Key => writer.string("*"),
+            }
+        }
+        writer.raw("],\"type\":");
+        writer.string(fault.kind.code());
+        writer.raw(",\"message\":");
+        writer.string(fault.kind.message());
+        writer.byte(b'}');
+    }
+    if faults.is_empty() {
+        out.push(separator);
+    }
+    out.push(b']');
+    String::from_utf8(out).unwrap_or_default()
 }

@@ -1,6 +1,7 @@
 //! Decoded values in plain Rust.
 //!
-//! Owns a tree that the decoder can build and the encoder can read, for tests, the fuzzer and tools.
+//! Owns a tree that the decoder can build and the encoder can read: for the one method that the core reads itself, and
+//! for tests, the fuzzer and tools.
 
 use std::collections::HashMap;
 

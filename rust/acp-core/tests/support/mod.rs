@@ -1,13 +1,15 @@
 //! A connection under test: text in, events and lines out, in forms that read well in an assertion.
 #![allow(dead_code, reason = "every test file uses its own part")]
+#![allow(clippy::unwrap_used, reason = "what cannot be sent is the failure itself")]
 
 use std::convert::Infallible;
 
-use acp_core::connection::Connection;
+use acp_core::connection::{Answered, Connection, SendError};
 use acp_core::event::{Event, Outcome, Peer};
 use acp_core::id::{Id, Token};
 use acp_core::json::Str;
 use acp_core::options::{Options, Role};
+use acp_core::version::Refusal;
 
 /// One side of a connection.
 pub struct Side {
@@ -27,6 +29,22 @@ impl Side {
 
     pub fn client() -> Self {
         Self::new(Options::new(Role::Client))
+    }
+
+    /// A side of version 2 that has been initialized; nothing of that is left to be seen.
+    pub fn ready(role: Role) -> Self {
+        let mut side = Self::new(Options { version: 2, ..Options::new(role) });
+        if role == Role::Agent {
+            side.line(initialize_v2(2, r#","info":{"name":"c","version":"1"}"#));
+            side.answer(0, ANSWER_V2);
+        } else {
+            let id = side.ask_with("initialize", r#"{"info":{"name":"c","version":"1"}}"#);
+            side.line(result(&id.to_string(), ANSWER_V2));
+        }
+        assert!(side.connection.initialized());
+        side.sent();
+        side.tokens.clear();
+        side
     }
 
     /// Feeds bytes of the stream and describes the events.
@@ -64,27 +82,42 @@ impl Side {
     }
 
     pub fn ask(&mut self, method: &str) -> i64 {
-        let Ok(id) = self.connection.request(method, |_| Ok::<_, Infallible>(false));
-        id
+        self.connection.request(method, |_| Ok::<_, Infallible>(false)).unwrap()
     }
 
     pub fn ask_with(&mut self, method: &str, params: &str) -> i64 {
-        let Ok(id) = self.connection.request(method, |out| {
+        self.try_to_ask(method, params).unwrap()
+    }
+
+    /// The id of a request, or what is said against it.
+    pub fn try_to_ask(&mut self, method: &str, params: &str) -> Result<i64, Refusal> {
+        let asked = self.connection.request(method, |out| {
             out.extend_from_slice(params.as_bytes());
             Ok::<_, Infallible>(true)
         });
-        id
+        asked.map_err(refusal)
     }
 
     pub fn tell(&mut self, method: &str, params: &str) {
-        let Ok(()) = self.connection.notify(method, |out| {
+        self.try_to_tell(method, params).unwrap();
+    }
+
+    /// What is said against a notification.
+    pub fn try_to_tell(&mut self, method: &str, params: &str) -> Result<(), Refusal> {
+        let told = self.connection.notify(method, |out| {
             out.extend_from_slice(params.as_bytes());
             Ok::<_, Infallible>(true)
         });
+        told.map_err(refusal)
+    }
+
+    /// Answers the request seen as the `at`-th; false when it was answered before.
+    pub fn answer(&mut self, at: usize, result: &str) -> bool {
+        self.try_to_answer(at, result) != Answered::Before
     }
 
     /// Answers the request seen as the `at`-th.
-    pub fn answer(&mut self, at: usize, result: &str) -> bool {
+    pub fn try_to_answer(&mut self, at: usize, result: &str) -> Answered {
         let Ok(answered) = self.connection.respond(self.tokens[at], |out| {
             out.extend_from_slice(result.as_bytes());
             Ok::<_, Infallible>(())
@@ -103,6 +136,23 @@ impl Side {
         seen == ["request id=\"alive\" _ping"]
             && self.answer(self.tokens.len() - 1, "{}")
             && self.sent() == "{\"jsonrpc\":\"2.0\",\"id\":\"alive\",\"result\":{}}\n"
+    }
+}
+
+/// A result of `initialize` that fits version 2.
+pub const ANSWER_V2: &str = r#"{"protocolVersion":2,"info":{"name":"a","version":"1"}}"#;
+
+/// An `initialize` with the id 1 that asks for a version; `rest` holds further members of its params.
+pub fn initialize_v2(version: u16, rest: &str) -> String {
+    format!(
+        r#"{{"jsonrpc":"2.0","id":1,"method":"initialize","params":{{"protocolVersion":{version}{rest}}}}}"#
+    )
+}
+
+fn refusal(error: SendError<Infallible>) -> Refusal {
+    match error {
+        SendError::Refused(refusal) => refusal,
+        SendError::Params(never) => match never {},
     }
 }
 
@@ -141,6 +191,7 @@ pub fn describe(event: &Event<'_>) -> String {
                     let data = data.map(|data| format!(" data={data}")).unwrap_or_default();
                     format!("error {code} {}{data}", text(*message))
                 }
+                Outcome::Mismatch { selected, text } => format!("mismatch {selected} {text}"),
                 Outcome::Malformed => "malformed".to_owned(),
             };
             format!("response {id} {method} {outcome}{}", lane_text(*lane))

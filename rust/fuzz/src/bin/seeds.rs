@@ -25,6 +25,9 @@ const MESSAGES: &[&str] = &[
     r#"[{"id":1,"method":"m"},{"method":"$/cancel_request","params":{"requestId":1}}]"#,
     r#"{"id":1,"method":"_proxy/successor","params":{"method":"session/prompt","params":{"sessionId":"s"}}}"#,
     r#"{"id":1,"method":"initialize","params":{"protocolVersion":"2024-11-05"}}"#,
+    r#"{"id":1,"method":"initialize","params":{"protocolVersion":2,"info":{"name":"c","version":"1"}}}"#,
+    r#"{"id":1,"method":"initialize","params":{"protocolVersion":3,"capabilities":{"auth":7}}}"#,
+    r#"{"id":0,"result":{"protocolVersion":1}}"#,
     r#"{"id":1,"method":"m","params":[[[[[[[[[[]]]]]]]]]]}"#,
     r#"{"params":["\u0022}{"],"\u0069d":"\ud800","method":"m"}"#,
     "{oops",
@@ -74,8 +77,9 @@ impl Seeds {
             "@res" => format!(r#"{{"jsonrpc":"2.0","id":0,"result":{json}}}"#),
             _ => return Ok(()),
         };
-        let flags = if version == "v1" { 0x08 } else { 0x0A };
-        self.write("connection", [flags, 0, 16, 0], (message + "\n").as_bytes())
+        // A connection of version 2 that is not initialized serves nothing of it.
+        let (flags, ready) = if version == "v1" { (0x08, 0) } else { (0x0A, 1) };
+        self.write("connection", [flags, 0, 16, ready], (message + "\n").as_bytes())
     }
 
     fn collect(&mut self, value: &Value) {
@@ -121,7 +125,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     let stream = MESSAGES.join("\n");
     for flags in 0..=u8::MAX {
-        seeds.write("connection", [flags, flags % 5 * 20, flags, 0], stream.as_bytes())?;
+        seeds.write("connection", [flags, flags % 5 * 20, flags, flags >> 6], stream.as_bytes())?;
     }
     for (at, message) in (0..).zip(MESSAGES) {
         seeds.write("connection", [at, 0, 1, 0], message.as_bytes())?;
