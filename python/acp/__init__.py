@@ -72,6 +72,7 @@ if TYPE_CHECKING:
         RequestTimeout,
         UnsupportedByPeer,
         ValidationError,
+        VersionMismatch,
     )
     from acp.helpers import (
         audio_block,
@@ -255,6 +256,7 @@ __all__ = [
     "UNSET",
     "UnsupportedByPeer",
     "ValidationError",
+    "VersionMismatch",
     "WaitForTerminalExitRequest",
     "WaitForTerminalExitResponse",
     "WriteTextFileRequest",
@@ -311,6 +313,7 @@ _MODULES = {
     "acp.exceptions": (
         "ConnectionClosed InternalError LocalProtocolError RemoteProtocolError RequestError "
         "RequestTimeout UnsupportedByPeer ValidationError "
+        "VersionMismatch "
     ),
     "acp.helpers": (
         "audio_block embedded_blob_resource embedded_text_resource image_block plan_entry "
@@ -359,6 +362,7 @@ _SUBMODULES = frozenset(
         "interfaces",
         "kit",
         "meta",
+        "negotiation",
         "schema",
         "stdio",
         "transports",

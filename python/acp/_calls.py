@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from acp._runtime import Slot, fill
-from acp.exceptions import ConnectionClosed, RemoteProtocolError, RequestError
+from acp.exceptions import ConnectionClosed, RemoteProtocolError, RequestError, VersionMismatch
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -174,5 +174,7 @@ def outcome(answer: Any) -> Any:
         return answer.result()
     if answer.outcome == "error":
         raise RequestError(*answer.error())
+    if answer.outcome == "mismatch":
+        raise VersionMismatch(*answer.error(), selected=answer.selected)
     message = f"The answer to {answer.method} is malformed"
     raise RemoteProtocolError(message)

@@ -56,7 +56,6 @@ class Connection:
         "_cause",
         "_closed",
         "_closing",
-        "_core",
         "_dispatcher",
         "_entry",
         "_options",
@@ -68,6 +67,7 @@ class Connection:
         "_transport",
         "_workers",
         "caller",
+        "core",
         "serving",
     )
 
@@ -82,24 +82,26 @@ class Connection:
         limits = options.limits
         self._transport = transport
         self._options = options
-        self._core = _core.Connection(
+        self.core = _core.Connection(
             side,
             version=profile.version,
             batches=options.batches,
             require_initialize=options.require_initialize,
             lax=profile.lax,
+            guard=profile.guard,
+            allow_reinitialize=options.allow_reinitialize,
             max_message_bytes=limits.max_message_bytes,
             max_batch_entries=limits.max_batch_entries,
         )
         self._runtime = Runtime()
         self._workers = Workers(self._runtime)
-        self._outbox = Outbox(self._workers, self._core, transport, limits, self._output_failed)
+        self._outbox = Outbox(self._workers, self.core, transport, limits, self._output_failed)
         self._calls = Calls()
         self.serving = Serving(
-            self._core, options, profile, self._outbox, self._calls, self._workers
+            self.core, options, profile, self._outbox, self._calls, self._workers
         )
         self._dispatcher = Dispatcher(
-            self._core,
+            self.core,
             router,
             transport,
             self._calls,
@@ -107,11 +109,11 @@ class Connection:
             self.serving,
             limits,
             self._outbox,
-            Counters(self._core, options.on_count),
+            Counters(self.core, options.on_count),
             self._begin_closing,
         )
         self.caller = Caller(
-            self._core, self._calls, self._workers, self._outbox, self._dispatcher, options, profile
+            self.core, self._calls, self._workers, self._outbox, self._dispatcher, options, profile
         )
         """Its requests of the peer."""
         self._started = False
@@ -187,7 +189,7 @@ class Connection:
             self._check_thread()
         if self._output_ended or self._outbox.broken:
             raise self._closed_error()
-        self._core.notify(method, params)
+        self.core.notify(method, params)
         return self._outbox.sent()
 
     async def pause(self) -> None:

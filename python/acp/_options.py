@@ -30,6 +30,8 @@ class ConnectionOptions:
     """Whether JSON-RPC batches of the peer are handled, or answered with one -32600."""
     require_initialize: bool = False
     """Whether requests before `initialize` are refused with -32600."""
+    allow_reinitialize: bool = True
+    """Whether `initialize` of protocol version 2 may be repeated until another request came."""
     expose_internal_errors: bool = False
     """Whether the peer sees the text of a handler's exception, or only the name of its type."""
     cancel_handlers: bool = True

@@ -6,6 +6,7 @@ wire error (that is `acp._errors`) and knows no connection.
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from acp._core import InternalError, LocalProtocolError, ValidationError
@@ -19,6 +20,7 @@ __all__ = (
     "RequestTimeout",
     "UnsupportedByPeer",
     "ValidationError",
+    "VersionMismatch",
 )
 
 
@@ -85,6 +87,36 @@ class RequestError(Exception):
         none).
         """
         return {"code": self.code, "message": self.message, "data": self.data}
+
+
+class VersionMismatch(RequestError):
+    """The two sides have no protocol version in common; the connection is of no use.
+
+    Use a client of the version that the agent speaks, or `acp.negotiation.ClientConnector`.
+    """
+
+    def __init__(
+        self,
+        code: int,
+        message: str,
+        data: Any | None = None,
+        *,
+        selected: int | None = None,
+        supported: tuple[int, ...] = (),
+    ) -> None:
+        super().__init__(code, message, data)
+        self.selected = selected
+        """The version that the agent has answered with; None when it has refused."""
+        self.supported = supported or (() if selected is None else (selected,))
+        """The versions that the agent is known to speak."""
+
+    def __str__(self) -> str:
+        known = ", ".join(map(str, self.supported)) or "unknown"
+        return f"{self.message}: the agent speaks protocol version {known}"
+
+    def __reduce__(self) -> Any:
+        made = functools.partial(type(self), selected=self.selected, supported=self.supported)
+        return made, (self.code, self.message, self.data)
 
 
 class ConnectionClosed(ConnectionError):

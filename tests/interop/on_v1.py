@@ -30,7 +30,7 @@ class Calls:
 
     def __init__(self, connection: v1.Connection) -> None:
         self.connection = connection
-        self._core = connection.raw._core
+        self.core = connection.raw.core
 
     async def request(self, method: str, params: Any = None) -> Any:
         # By name where the params are JSON data, by type where they tell the method.

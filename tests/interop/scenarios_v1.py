@@ -254,7 +254,7 @@ class Scenarios:
             await self.agent.cancel(self.session)
             ended = await within(turn)
             self.checks.equal("session/cancel ends the turn", ended.stop_reason, "cancelled")
-        core: Any = self.agent._connection._core
+        core: Any = self.agent._connection.core
         swallowed = core.counters()["swallowed_responses"]
         async with self.waiting() as turn:
             turn.cancel()

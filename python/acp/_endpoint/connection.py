@@ -6,13 +6,14 @@ tasks, state. The versions add the types.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from typing import TYPE_CHECKING, Any, cast
 
 from acp._endpoint.facts import other_side
 from acp._endpoint.handlers import of_user, to_wire
 from acp._endpoint.sent import CancelHandle, PreparedRequest, SentRequest
-from acp.exceptions import ConnectionClosed, UnsupportedByPeer
+from acp.exceptions import ConnectionClosed, RequestError, UnsupportedByPeer, VersionMismatch
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine
@@ -115,11 +116,19 @@ class Connection:
     async def initialize(self, request: Any = None, *, timeout: float | None = None) -> Any:
         """Sends `initialize`, the first request of a connection, and returns the answer.
 
-        Without a request it is made of what the endpoint says of itself. Raises what awaiting a
+        Without a request it is made of what the endpoint says of itself. Raises VersionMismatch
+        when the agent speaks another version, and closes the connection then; and what awaiting a
         request raises.
         """
         request = self._facts.opening(self._endpoint) if request is None else request
-        return await self.request(request, timeout=timeout)
+        try:
+            return await self.request(request, timeout=timeout)
+        except RequestError as error:
+            mismatch = _mismatch(error)
+            if mismatch is None:
+                raise
+            await self.close()
+            raise mismatch from None
 
     def _initialized(self, answer: Any) -> None:
         if getattr(answer, "outcome", "") != "result":
@@ -253,6 +262,23 @@ class Connection:
         tb: TracebackType | None,
     ) -> None:
         await self.close()
+
+
+_UNSUPPORTED_VERSION = -32022
+
+
+def _mismatch(error: RequestError) -> VersionMismatch | None:
+    """What an error of `initialize` says about versions; None when that is nothing."""
+    if isinstance(error, VersionMismatch):
+        return error
+    if error.code != _UNSUPPORTED_VERSION:
+        return None
+    supported: tuple[int, ...] = ()
+    # What the peer sends as data may be anything.
+    with contextlib.suppress(TypeError, KeyError):
+        listed = cast("Any", error.data)["supported"]
+        supported = tuple(each for each in listed if isinstance(each, int))
+    return VersionMismatch(error.code, error.message, error.data, supported=supported)
 
 
 def _is_marker(value: object) -> bool:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from acp._endpoint.facts import feature_of
 from acp._endpoint.handlers import UNHANDLED, to_wire
 from acp._router import Route, may_be_empty
+from acp._stepping import current_run
 from acp.exceptions import RequestError
 
 if TYPE_CHECKING:
@@ -82,7 +83,8 @@ class EndpointRouter:
             # A turn can be cancelled also when the agent has nothing to do about it itself.
             return Route(wire, _nothing)
         if not handlers:
-            return None
+            answers_itself = kind == "request" and method is not None and not is_off
+            return Route(wire, self._unhandled) if answers_itself else None
         empty = (
             kind == "request"
             and method is not None
@@ -90,6 +92,12 @@ class EndpointRouter:
         )
         call = self._caller(handlers, wire, is_request=kind == "request")
         return Route(wire, endpoint.seeing(wire, call, self._connection), may_return_nothing=empty)
+
+    def _unhandled(self, params: Any) -> Any:
+        """Some methods have an answer of their own where nobody handles them."""
+        del params
+        core = self._connection.raw.core
+        raise RequestError(*core.unhandled(current_run.get().event))
 
     def _caller(
         self, handlers: list[Handler], wire: str, *, is_request: bool

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from anyio import Event
 
 from acp import _core
-from acp._core import FrameRejected, ResponseReceived
+from acp._core import FrameRejected, RequestReceived, ResponseReceived
 from acp._transports.base import Transport
 from acp.exceptions import VersionMismatch
 from acp.negotiation.frames import FrameReader, Resumed
@@ -158,8 +158,10 @@ class Watched(Transport):
     @property
     def asked(self) -> bytes:
         """The JSON text of the params of the first request."""
-        request = _core.Connection("agent", version=2, guard=False).receive(self._sent)
-        return request[0].raw_params() or b"null" if request else b"null"
+        for event in _core.Connection("agent", version=2, guard=False).receive(self._sent):
+            if isinstance(event, RequestReceived):
+                return event.raw_params() or b"null"
+        return b"null"
 
     def release(self) -> None:
         """The connection goes on with what it has."""
