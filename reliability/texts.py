@@ -292,8 +292,8 @@ def is_refused(text: bytes) -> bool:
         case _core.FrameRejected():
             answer = b"" if event.reason == "response" else INVALID
             return sent == answer and len(agent.pending) == 1
-        case _core.ResponseReceived():
-            return event.outcome == "malformed" and sent == b""
+        case _core.ResponseRejected():
+            return sent == b""
         case _:
             return False
 

@@ -137,7 +137,10 @@ async def talk_to_client() -> dict[str, Any]:
         await call("error", {"error": ERROR})
         await call("unfit", {"result": {"sessionId": ["secret-result"]}})
         await call("malformed", {"result": {}, "error": "secret-message"})
-        await peer.send(chunk("secret-update"))
+        unfit = {"sessionId": "secret-session", "configOptions": [{"name": "secret-option"}]}
+        await call("partly", {"result": unfit})
+        await peer.send(chunk("secret-update"), {"id": None, "error": ERROR})
+        await peer.notify("$/cancel_request", {"requestId": ["secret-id"]})
         await peer.request("i", "x")
         await peer.receive()
         await peer.send_text('{"secret-key": "secret-frame"\n')
@@ -200,11 +203,16 @@ async def test_the_log_of_a_client_shows_what_its_level_may_show(
         "RequestError",
         "ValidationError",
         "RemoteProtocolError",
+        "NewSessionResponse",
         "ConnectionClosed",
     ]
     lines = Lines(caplog)
     lines.check()
-    assert "no message (parse)" in lines.at(logging.WARNING)
+    warned = lines.at(logging.WARNING)
+    assert "no message (parse)" in warned
+    assert "Parts of the result of 'session/new' do not fit" in warned
+    assert "The peer reports error -31999 of no request of ours" in warned
+    assert "names no request (cancel)" in warned
     told = lines.at(logging.DEBUG, logging.DEBUG)
     traced = lines.at(TRACE, TRACE)
     if level == logging.WARNING:
@@ -215,6 +223,8 @@ async def test_the_log_of_a_client_shows_what_its_level_may_show(
         "Received result for 'session/new', id 0",
         "Received error -31999 for 'session/new', id 1",
         "Received malformed answer to 'session/new', id 3",
+        "Left out of 'session/new':\n  configOptions.0: tag_missing",
+        "Received error -31999 for no request",
         "Received notification 'session/update'",
         "Received request 'x', id 'i'",
         "Sending error -32601 for id 'i'",

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from acp._limits import (
         Limits,
     )
+    from acp._malformed import (
+        Malformed,
+    )
     from acp._policies.ordered import (
         InboxClosed,
         InboxFinished,
@@ -224,6 +227,7 @@ __all__ = [
     "LoadSessionRequest",
     "LoadSessionResponse",
     "LocalProtocolError",
+    "Malformed",
     "NewSessionRequest",
     "NewSessionResponse",
     "OrderedInbox",
@@ -301,6 +305,7 @@ _MODULES = {
     "acp._endpoint.handlers": "UNHANDLED",
     "acp._endpoint.sent": "CancelHandle Outcome PreparedRequest SentRequest",
     "acp._limits": "Limits",
+    "acp._malformed": "Malformed",
     "acp._policies.ordered": "InboxClosed InboxFinished InboxFull InboxUpdate OrderedInbox",
     "acp._responder": "Responder",
     "acp._stats": "ConnectionStats HandlerInfo",

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from acp._core import ResponseReceived, ResponseRejected
 from acp._runtime import Slot, fill
 from acp.exceptions import ConnectionClosed, RemoteProtocolError, RequestError, VersionMismatch
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from acp._core import ResponseReceived
 
 __all__ = ("Call", "Calls", "HeldResponse", "outcome")
 
@@ -104,7 +103,7 @@ class Calls:
         if not self._by_id:
             self._by_id.clear()
 
-    def settle(self, event: ResponseReceived) -> Call | None:
+    def settle(self, event: ResponseReceived | ResponseRejected) -> Call | None:
         """Takes out the call that an answer has come for; None when its caller has given up."""
         call = self._by_id.pop(event.id, None)
         if call is not None:
@@ -163,18 +162,18 @@ class Calls:
 
 def outcome(answer: Any) -> Any:
     """The result of a call, from what its slot was filled with; raises what that stands for."""
-    if isinstance(answer, Exception) and not isinstance(answer, ConnectionClosed):
-        raise answer
-    if isinstance(answer, ConnectionClosed):
-        # Each caller raises an exception of its own: a traceback belongs to one task.
-        raise ConnectionClosed(
-            str(answer), exit_code=answer.exit_code, stderr_tail=answer.stderr_tail
-        ) from answer.__cause__
-    if answer.outcome == "result":
-        return answer.result()
-    if answer.outcome == "error":
+    if type(answer) is ResponseReceived:
+        if answer.outcome == "result":
+            return answer.result()
+        if answer.outcome == "mismatch":
+            raise VersionMismatch(*answer.error(), selected=answer.selected)
         raise RequestError(*answer.error())
-    if answer.outcome == "mismatch":
-        raise VersionMismatch(*answer.error(), selected=answer.selected)
-    message = f"The answer to {answer.method} is malformed"
-    raise RemoteProtocolError(message)
+    if isinstance(answer, ResponseRejected):
+        message = f"The answer to {answer.method} is malformed"
+        raise RemoteProtocolError(message)
+    if not isinstance(answer, ConnectionClosed):
+        raise answer
+    # Each caller raises an exception of its own: a traceback belongs to one task.
+    raise ConnectionClosed(
+        str(answer), exit_code=answer.exit_code, stderr_tail=answer.stderr_tail
+    ) from answer.__cause__

@@ -17,6 +17,7 @@ from acp._caller import Caller
 from acp._calls import Calls, outcome
 from acp._dispatcher import Dispatcher
 from acp._entry import Entry
+from acp._malformed_input import MalformedInput
 from acp._outbox import Outbox
 from acp._profile import DROP_IN, Profile
 from acp._responder import Responder
@@ -58,6 +59,7 @@ class Connection:
         "_closing",
         "_dispatcher",
         "_entry",
+        "_malformed",
         "_options",
         "_outbox",
         "_output_ended",
@@ -82,6 +84,7 @@ class Connection:
         limits = options.limits
         self._transport = transport
         self._options = options
+        self._malformed = MalformedInput(options.on_malformed)
         self.core = _core.Connection(
             side,
             version=profile.version,
@@ -90,15 +93,26 @@ class Connection:
             lax=profile.lax,
             guard=profile.guard,
             allow_reinitialize=options.allow_reinitialize,
+            unknown_values=options.unknown_values,
+            observer=self._malformed,
+            shown_bytes=self._malformed.shown_bytes,
             max_message_bytes=limits.max_message_bytes,
             max_batch_entries=limits.max_batch_entries,
         )
+        counters = Counters(self.core, options.on_count)
+        self._malformed.count_in(counters)
         self._runtime = Runtime()
         self._workers = Workers(self._runtime)
         self._outbox = Outbox(self._workers, self.core, transport, limits, self._output_failed)
         self._calls = Calls()
         self.serving = Serving(
-            self.core, options, profile, self._outbox, self._calls, self._workers
+            self.core,
+            options,
+            profile,
+            self._outbox,
+            self._calls,
+            self._workers,
+            self._malformed,
         )
         self._dispatcher = Dispatcher(
             self.core,
@@ -109,7 +123,8 @@ class Connection:
             self.serving,
             limits,
             self._outbox,
-            Counters(self.core, options.on_count),
+            counters,
+            self._malformed,
             self._begin_closing,
         )
         self.caller = Caller(
@@ -144,7 +159,15 @@ class Connection:
 
     async def _request(self, method: str, params: Any) -> Any:
         self.check_open()
-        return outcome(await self.caller.answer(self.caller.begin(method, params)))
+        return self.outcome(await self.caller.answer(self.caller.begin(method, params)))
+
+    def outcome(self, answer: Any) -> Any:
+        """The result that an answer holds. Raises what it stands for."""
+        try:
+            return outcome(answer)
+        except (ValueError, Warning) as exc:
+            self._malformed.result(answer, exc)
+            raise
 
     def after_answer(
         self, run: RequestRun, function: Callable[..., Awaitable[Any]], args: tuple[Any, ...]

@@ -120,8 +120,19 @@ def field_facts(cls: type[Model]) -> list[tuple[str, str, bool, Any]]:
     Constant discriminators come last. The default of a required field is None.
     """
 
-def decode(version: int, type_name: str, data: bytes | str, *, lax: bool = False) -> Any:
-    """Decodes JSON text as the schema type `type_name`. Raises ValidationError."""
+def decode(
+    version: int,
+    type_name: str,
+    data: bytes | str,
+    *,
+    lax: bool = False,
+    unknown_values: Literal["raise", "keep"] = "raise",
+) -> Any:
+    """Decodes JSON text as the schema type `type_name`. Raises ValidationError.
+
+    With `unknown_values="keep"` a string that no enum knows is kept, and an object whose
+    discriminator no variant of its union has, and no catch-all is for, is a dict.
+    """
 
 def encode(
     value: Any, *, version: int = 1, type_name: str | None = None, keep_defaults: bool = True
@@ -197,7 +208,7 @@ class ResponseReceived:
 
     id: int
     method: str
-    outcome: Literal["result", "error", "mismatch", "malformed"]
+    outcome: Literal["result", "error", "mismatch"]
     """`mismatch`: an `initialize` that succeeded with another version than the connection's, which
     stays uninitialized; `raw_result()` has the answer. So it does where the success does not fit
     its type, which is a `result` that raises when it is read.
@@ -214,6 +225,19 @@ class ResponseReceived:
         """Code, message and data (None when absent), for the outcomes `error` and `mismatch`."""
 
 @final
+class ResponseRejected:
+    """An answer to a request of ours that could not be read. The request is settled by it."""
+
+    id: int
+    method: str
+    lane: None
+    reason: str
+    """As of `FrameRejected`."""
+    size: int
+    head: bytes
+    """As of `FrameRejected`."""
+
+@final
 class RequestCancelled:
     """The peer cancelled a request that is not answered yet."""
 
@@ -225,9 +249,13 @@ class FrameRejected:
     """A frame, or an entry of a batch, that is no message."""
 
     reason: str
-    """parse, depth, size, utf8, envelope, duplicate, batch, response, id."""
+    """parse, depth, size, utf8, envelope, duplicate, batch, response, id, error, cancel."""
     answered: bool
+    code: int | None
+    """The code of an error of the peer's with a null id, which is the reason `error`."""
     size: int
+    head: bytes
+    """The first of its bytes, as many as the connection shows."""
 
 @disjoint_base
 class HandlerRun:
@@ -249,6 +277,8 @@ class HandlerRun:
     """The lane that it keeps, or None."""
     closing: bool
     """It waits for the connection to close, and is not cancelled by that."""
+    unread: bool
+    """Its params could not be decoded, so that it did not start."""
     suspended: Any
     """What drives it on, or None."""
 
@@ -303,7 +333,14 @@ class Steps:
     def renew(self) -> None:
         """They had their turn."""
 
-Event = RequestReceived | NotificationReceived | ResponseReceived | RequestCancelled | FrameRejected
+Event = (
+    RequestReceived
+    | NotificationReceived
+    | ResponseReceived
+    | ResponseRejected
+    | RequestCancelled
+    | FrameRejected
+)
 
 @final
 class Connection:
@@ -318,6 +355,11 @@ class Connection:
 
     `lax` is the compatibility profile: looser integers, also as version; a client of version 1
     sends its `initialize` as it is, and takes any answer.
+
+    `unknown_values`: as for `decode`. `observer`, held weakly, is told what was left out while
+    params or a result are decoded, by `skipped(method, part, count, places, size, head)`: `part` is
+    which of the two, `places` a ValidationError with a fault for each of the first 64, `size` that
+    of the text. `shown_bytes`: most bytes of what is no message, and of such texts, that are shown.
     """
 
     def __new__(
@@ -330,6 +372,9 @@ class Connection:
         allow_reinitialize: bool = True,
         guard: bool = True,
         lax: bool = False,
+        unknown_values: Literal["raise", "keep"] = "raise",
+        observer: object | None = None,
+        shown_bytes: int = 0,
         max_message_bytes: int = 67108864,
         max_batch_entries: int = 1024,
     ) -> Self: ...

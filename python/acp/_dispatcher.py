@@ -12,7 +12,6 @@ reading, or running on a lane.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +24,7 @@ from acp._core import (
     RequestCancelled,
     RequestReceived,
     ResponseReceived,
+    ResponseRejected,
 )
 from acp._inbox import Inbox
 from acp._lanes import Lane, Lanes, RequestRun
@@ -36,6 +36,7 @@ from acp._waiting import Waiting
 if TYPE_CHECKING:
     from acp import _core
     from acp._limits import Limits
+    from acp._malformed_input import MalformedInput
     from acp._outbox import Outbox
     from acp._router import Routes
     from acp._serving import Serving
@@ -44,8 +45,6 @@ if TYPE_CHECKING:
     from acp._workers import Worker, Workers
 
 __all__ = ("Dispatcher",)
-
-_log = logging.getLogger("acp")
 
 
 class Dispatcher:
@@ -61,9 +60,9 @@ class Dispatcher:
         "_idle",
         "_lanes",
         "_limits",
+        "_malformed",
         "_next",
         "_outbox",
-        "_rejected",
         "_router",
         "_runtime",
         "_serving",
@@ -85,6 +84,7 @@ class Dispatcher:
         limits: Limits,
         outbox: Outbox,
         counters: Counters,
+        malformed: MalformedInput,
         ended: Callable[[BaseException | None], None],
     ) -> None:
         self._core = core
@@ -96,12 +96,12 @@ class Dispatcher:
         self._limits = limits
         self._outbox = outbox
         self._counters = counters
+        self._malformed = malformed
         self._events: list[_core.Event] = []
         self._next = 0
         self.stopped = False
         self._closing = 0
         self._idle: Slot[None] | None = None
-        self._rejected = 0
         self._backlog = Backlog(workers.runtime, limits, serving, calls)
         self._waiting = Waiting(self, self._backlog, serving, limits, workers)
         serving.settled = self._settled
@@ -115,7 +115,16 @@ class Dispatcher:
             counters,
         )
         self._starter = Starter(
-            self, core, router, serving, limits, self._lanes.kept, self._backlog, outbox, ended
+            self,
+            core,
+            router,
+            serving,
+            limits,
+            self._lanes.kept,
+            self._backlog,
+            outbox,
+            malformed,
+            ended,
         )
         self.inbox = Inbox(core, transport, workers, self._backlog, calls, self, counters, ended)
 
@@ -269,7 +278,7 @@ class Dispatcher:
             self._waiting.close_gate()
         return run
 
-    def _on_response(self, event: ResponseReceived) -> HandlerRun | None:
+    def _on_response(self, event: ResponseReceived | ResponseRejected) -> HandlerRun | None:
         call = self._calls.settle(event)
         if call is None:
             return None
@@ -292,16 +301,18 @@ class Dispatcher:
         return self._starter.callback(held)
 
     def _on_request_cancelled(self, event: RequestCancelled) -> HandlerRun | None:
-        self._counters.cancelled += 1
+        self._counters.add("cancelled")
         if not self._serving.cancel(event.token):
             self._serving.refuse_cancelled(event.token)
         return None
 
     def _on_frame_rejected(self, event: FrameRejected) -> HandlerRun | None:
-        self._rejected += 1
-        if self._rejected == 1:
-            _log.warning("Received what is no message (%s); more is only counted", event.reason)
+        self._malformed.frame(event)
         return None
+
+    def _on_response_rejected(self, event: ResponseRejected) -> HandlerRun | None:
+        self._malformed.response(event)
+        return self._on_response(event)
 
     def moved(self) -> None:
         """Something has changed that others may wait for."""
@@ -377,6 +388,7 @@ _ON: dict[type, Callable[[Dispatcher, Any], HandlerRun | None]] = {
     NotificationReceived: Dispatcher._on_notification,
     RequestReceived: Dispatcher._on_request,
     ResponseReceived: Dispatcher._on_response,
+    ResponseRejected: Dispatcher._on_response_rejected,
     RequestCancelled: Dispatcher._on_request_cancelled,
     FrameRejected: Dispatcher._on_frame_rejected,
 }

@@ -217,8 +217,7 @@ class Lanes:
             method = lane.head.event.method
             message = "A handler of %.200r keeps its session waiting; what waits goes past it"
             _log.warning(message, method)
-            self._counters.overtaken += 1
-            self._counters.tell()
+            self._counters.add("overtaken")
             lane.impatient = True
             self.release(lane)
             if self.kept.get(lane.key) is lane:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal
 from acp._limits import Limits
 
 if TYPE_CHECKING:
+    from acp._malformed import MalformedHook
     from acp._stats import CountHook
 
 __all__ = ("ConnectionOptions",)
@@ -40,6 +41,18 @@ class ConnectionOptions:
     """Whether `session/cancel` cancels the session's prompt handlers, after its own handler."""
     send_cancel_request: bool = True
     """Whether cancelling a call of ours tells the peer with `$/cancel_request`."""
+    unknown_values: Literal["keep", "raise"] = "raise"
+    """What becomes of a message with an enum value, or a variant of a union, that this release does
+    not know. `raise`: it does not fit, as with the official Python SDK, so that a request is
+    answered -32602, a call raises ValidationError, a notification is not handled. `keep`: the
+    handler or caller gets the string itself for an enum, and for a variant the object as a dict,
+    with all that was sent, where version 1 has no class for unknown ones; types do not tell of
+    either. A known variant that is malformed does not fit all the same.
+    """
+    on_malformed: MalformedHook | None = None
+    """Called with an `acp.Malformed` for each thing that the peer sent and that was not, or not
+    wholly, read. It must not take long. What it raises is logged once, by its type.
+    """
     on_count: CountHook | None = None
     """Called when a counter of `stats()` has grown, with its name and by how much."""
     limits: Limits = field(default_factory=_limits)

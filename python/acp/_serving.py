@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from acp._calls import Calls
     from acp._core import Connection as Core
     from acp._core import ResponseReceived
+    from acp._malformed_input import MalformedInput
     from acp._options import ConnectionOptions
     from acp._outbox import Outbox
     from acp._profile import Profile
@@ -42,6 +43,7 @@ class Serving:
         "_calls",
         "_cancelled_turn",
         "_core",
+        "_malformed",
         "_options",
         "_outbox",
         "_runs",
@@ -59,7 +61,9 @@ class Serving:
         outbox: Outbox,
         calls: Calls,
         workers: Workers,
+        malformed: MalformedInput,
     ) -> None:
+        self._malformed = malformed
         self._core = core
         self._calls = calls
         self._options = options
@@ -96,7 +100,12 @@ class Serving:
                     run.cancelled = True
                     self._answer_cancelled(run)
                     return
-                result = run.route.call(event.params())
+                try:
+                    params = event.params()
+                except Exception as exc:
+                    self._malformed.params(event, exc, answered=True)
+                    raise
+                result = run.route.call(params)
                 if hasattr(result, "__await__"):
                     result = await result
                 # No cancellation point from here to the answer.

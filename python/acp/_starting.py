@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from acp._backlog import Backlog
     from acp._calls import HeldResponse
     from acp._limits import Limits
+    from acp._malformed_input import MalformedInput
     from acp._outbox import Outbox
     from acp._router import Route, Routes
     from acp._serving import Serving
@@ -42,6 +43,7 @@ class Starter:
         "_broke",
         "_core",
         "_failed",
+        "_malformed",
         "_outbox",
         "_owner",
         "_router",
@@ -59,8 +61,10 @@ class Starter:
         kept: dict[str | None, Any],
         backlog: Backlog,
         outbox: Outbox,
+        malformed: MalformedInput,
         broke: Callable[[BaseException], None],
     ) -> None:
+        self._malformed = malformed
         self._failed = 0
         self._broke = broke
         """Ends the connection."""
@@ -103,6 +107,7 @@ class Starter:
         try:
             params = event.params()
         except Exception as exc:  # noqa: BLE001 - also a warning that was made an error
+            self._malformed.params(event, exc, answered=False)
             return self.ended(run, exc)
         return self._step(run, route.call, params)
 
@@ -174,5 +179,7 @@ class Starter:
         ):
             raise outcome
         if type(run) is not RequestRun:
+            if run.unread and outcome is not None:
+                self._malformed.params(run.event, outcome, answered=False)
             self.ended(run, outcome)
         return None

@@ -61,8 +61,11 @@ class ConnectionStats:
     """What was seen so far.
 
     `frames`, `requests`, `notifications`, `responses`; `rejected_…` by reason: frames and entries
-    that are no message; `unanswered`: such as got no error, because too much output was unread;
-    `malformed_responses`; `swallowed_responses`: answers to requests that were given up;
+    that are no message, among them `rejected_error`: errors with a null id, and `rejected_cancel`:
+    cancellations that name no id; `unanswered`: such as got no error, because too much output was
+    unread; `malformed_responses`; `swallowed_responses`: answers to requests that were given up;
+    `malformed_params`, `malformed_results`: those that do not fit their method; `skipped_items`:
+    items of lists, and members that may be absent, that do not fit and were left out;
     `lost_notifications`: over a limit; `refused`: by the rules of initialization;
     `idle_cancellations`: of no running request; `lax_versions`; `cancelled`: requests that the peer
     cancelled; `overtaken`: handlers that messages have gone past.
@@ -81,25 +84,29 @@ def running(runs: Iterable[HandlerRun]) -> list[HandlerInfo]:
 
 
 _NOTHING: Mapping[str, int] = {}
+_OF_DISPATCH = ("cancelled", "overtaken", "malformed_params", "malformed_results", "skipped_items")
 
 
 class Counters:
     """The counters of one connection: the core's, and those of dispatch."""
 
-    __slots__ = ("_core", "_hook", "_told", "cancelled", "overtaken")
+    __slots__ = ("_core", "_hook", "_own", "_told")
 
     def __init__(self, core: _core.Connection, hook: CountHook | None) -> None:
         self._core = core
         self._hook = hook
         self._told: Mapping[str, int] = _NOTHING
-        self.cancelled = 0
-        """Requests that the peer cancelled."""
-        self.overtaken = 0
-        """How often patience with a handler has ended."""
+        # Replaced and never changed: nearly every connection needs none.
+        self._own: Mapping[str, int] = _NOTHING
+
+    def add(self, name: str, number: int = 1) -> None:
+        """Counts something that the core does not, and tells the hook."""
+        self._own = {**self._own, name: self._own.get(name, 0) + number}
+        self.tell()
 
     def read(self) -> dict[str, int]:
         """All of them, by name."""
-        own = {"cancelled": self.cancelled, "overtaken": self.overtaken}
+        own = {name: self._own.get(name, 0) for name in _OF_DISPATCH}
         return {**self._core.counters(), **own}
 
     def tell(self) -> None:
@@ -107,11 +114,12 @@ class Counters:
         if self._hook is None:
             return
         now = self.read()
+        # Before the hook is called, in which something may be counted.
+        told, self._told = self._told, now
         for name, value in now.items():
-            grown = value - self._told.get(name, 0)
+            grown = value - told.get(name, 0)
             if grown:
                 try:
                     self._hook(name, grown)
                 except Exception as exc:  # noqa: BLE001 - a fault of the hook's costs no message
                     _log.warning("The hook for counters failed: %s", type(exc).__name__)
-        self._told = now

@@ -20,6 +20,7 @@ from acp._core import (
     RequestCancelled,
     RequestReceived,
     ResponseReceived,
+    ResponseRejected,
     ValidationError,
     encode,
 )
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
     from acp._core import Event
 
-__all__ = ("TRACE", "log_failure", "log_received", "log_sending", "redacted")
+__all__ = ("TRACE", "log_failure", "log_received", "log_sending", "log_skipped", "redacted")
 
 TRACE = 5
 """The level of whole messages, below `logging.DEBUG`."""
@@ -58,8 +59,13 @@ def log_received(events: Sequence[Event]) -> None:
             _log.debug("Received request %.200r, id %.200r", event.method, event.id)
         elif isinstance(event, ResponseReceived):
             _log_response(event)
+        elif isinstance(event, ResponseRejected):
+            message = "Received malformed answer to %.200r, id %d, %d bytes"
+            _log.debug(message, event.method, event.id, event.size)
         elif isinstance(event, RequestCancelled):
             _log.debug("Received cancellation of the request with id %.200r", event.id)
+        elif event.code is not None:
+            _log.debug("Received error %s for no request, %d bytes", event.code, event.size)
         else:
             _log.debug("Received what is no message (%s), %d bytes", event.reason, event.size)
         if in_full and (members := _members(event)):
@@ -91,6 +97,11 @@ def log_failure(subject: str, failure: BaseException) -> None:
         _log.log(TRACE, "%.200r failed", subject, exc_info=failure)
 
 
+def log_skipped(method: str, places: ValidationError) -> None:
+    """Tells where something was left out of a message, and why."""
+    _log.debug("Left out of %.200r:\n%s", method, "".join(_places(places)).rstrip())
+
+
 # Messages that were received.
 
 
@@ -98,15 +109,8 @@ def _log_response(event: ResponseReceived) -> None:
     if event.outcome == "error":
         code, *_ = _error(event)
         _log.debug("Received error %s for %.200r, id %d", code, event.method, event.id)
-    elif event.outcome == "result":
-        _log.debug("Received result for %.200r, id %d", event.method, event.id)
     else:
-        _log.debug(
-            "Received malformed answer to %.200r, id %d, %d bytes",
-            event.method,
-            event.id,
-            event.size,
-        )
+        _log.debug("Received result for %.200r, id %d", event.method, event.id)
 
 
 def _members(event: Event) -> dict[str, str]:
@@ -304,6 +308,12 @@ def redacted(text: str) -> str:
 # Failures.
 
 
+def _places(exc: ValidationError) -> Iterator[str]:
+    """Places and rules: values have no place in them."""
+    for fault in exc.errors():
+        yield f"  {'.'.join(map(str, fault['loc']))}: {fault['type']}\n"
+
+
 def _without_texts(failure: BaseException) -> str:
     """The traceback of an exception, and of those behind it, without any text of theirs."""
     lines: list[str] = []
@@ -324,10 +334,7 @@ def _without_texts(failure: BaseException) -> str:
         )
         lines.append(f"{type(exc).__name__}\n")
         if isinstance(exc, ValidationError):
-            # Places and rules: values have no place in them.
-            lines += (
-                f"  {'.'.join(map(str, fault['loc']))}: {fault['type']}\n" for fault in exc.errors()
-            )
+            lines += _places(exc)
         behind = exc.__context__ if not exc.__suppress_context__ else exc.__cause__
         if behind is not None:
             waiting.append(behind)

@@ -91,15 +91,15 @@ def test_an_error_gives_code_message_and_data(member: str, data: Any) -> None:
         event.result()
 
 
-def test_a_malformed_answer_has_neither_result_nor_error() -> None:
+def test_a_malformed_answer_is_told_as_such_and_settles_its_request() -> None:
     """C-014, C-015"""
-    connection = client()
+    connection = client(shown_bytes=9)
     connection.request("session/new")
     event = only(connection, '{"id":0,"error":"boom"}')
-    assert (event.outcome, event.raw_result()) == ("malformed", None)
-    for read in (event.result, event.error):
-        with pytest.raises(ValueError, match="the response"):
-            read()
+    assert type(event) is _core.ResponseRejected
+    assert (event.id, event.method, event.lane) == (0, "session/new", None)
+    assert (event.reason, event.size, event.head) == ("envelope", 23, b'{"id":0,"')
+    assert connection.pending == []
     assert sent(connection).count("\n") == 1, "nothing but our own request"
 
 

@@ -68,10 +68,13 @@ def seen(event: Any) -> tuple[Any, ...]:
             body = (event.token, event.raw_params())
         case _core.ResponseReceived():
             body = (event.id, event.outcome, event.raw_result())
+        case _core.ResponseRejected():
+            body = (event.id, event.reason, event.head)
         case _core.RequestCancelled():
             return ("cancelled", event.token, event.id)
         case _:
-            return ("rejected", event.reason, event.answered, event.size)
+            told = (event.reason, event.answered, event.code, event.head)
+            return ("rejected", event.size, *told)
     return (type(event).__name__, event.method, event.lane, event.size, *body)
 
 
@@ -80,7 +83,7 @@ def run(stream: bytes, cuts: list[int]) -> tuple[list[tuple[Any, ...]], bytes]:
 
     Requests are answered at the end, every third one never.
     """
-    connection = _core.Connection("agent", max_message_bytes=LIMIT)
+    connection = _core.Connection("agent", max_message_bytes=LIMIT, shown_bytes=30)
     for _ in range(3):
         connection.request("_ours")
     found: list[tuple[Any, ...]] = []

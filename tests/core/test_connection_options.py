@@ -6,12 +6,14 @@ C-… are those of `tests/requirements.toml`.
 
 from __future__ import annotations
 
+import gc
 import json
 from typing import Any
 
 import pytest
 
 import acp.schema as v1
+import acp.v2.schema as v2
 from acp import _core
 from tests.core.lines import PROMPT, UPDATE, agent, client, line, only, sent
 
@@ -102,6 +104,9 @@ def test_the_version_that_a_handler_sees_and_answers_is_the_connections() -> Non
         (("agent",), {"version": 3}, (TypeError, ValueError)),
         (("agent",), {"batches": "maybe"}, ValueError),
         (("agent",), {"max_message_bytes": -1}, OverflowError),
+        (("agent",), {"shown_bytes": -1}, OverflowError),
+        (("agent",), {"unknown_values": "drop"}, ValueError),
+        (("agent",), {"observer": 5}, TypeError),
         (("agent", 1), {}, TypeError),
         (("agent",), {"limit": 1}, TypeError),
     ],
@@ -133,6 +138,74 @@ def test_the_compatibility_profile_reads_integers_of_other_forms_in_params() -> 
     assert (update.used, update.size) == (3, 2)
     with pytest.raises(_core.ValidationError):
         only(client(), text).params()
+
+
+def test_of_what_is_no_message_as_much_is_shown_as_was_asked_for() -> None:
+    long = '{"id":1,"method":"' + "x" * 200 + '"}'
+    for shown in (0, 5, 1000):
+        connection = agent(max_message_bytes=100, shown_bytes=shown)
+        for text in ("17", "no json", long):
+            assert only(connection, text).head == text.encode()[:shown]
+    assert only(agent(), "17").head == b""
+
+
+class Observer:
+    def __init__(self) -> None:
+        self.told: list[tuple[Any, ...]] = []
+
+    def skipped(self, *told: Any) -> None:
+        self.told.append(told)
+
+
+PLAN = (
+    '{"method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"plan",'
+    '"entries":[5,{"content":"a","priority":"high","status":"pending"}]}}}'
+)
+
+
+def test_an_observer_is_told_what_is_left_out_each_time_that_it_is_decoded() -> None:
+    observer = Observer()
+    event = only(client(observer=observer, shown_bytes=4), PLAN)
+    assert observer.told == []
+    for _ in range(2):
+        assert [entry.content for entry in event.params().update.entries] == ["a"]
+        (method, part, count, places, size, head) = observer.told.pop()
+        assert (method, part, count) == ("session/update", "params", 1)
+        assert [fault["loc"] for fault in places.errors()] == [("update", "entries", 0)]
+        assert (size, head) == (len(event.raw_params()), b'{"se')
+    assert observer.told == []
+
+
+def test_what_an_observer_raises_is_raised_by_decoding() -> None:
+    class Failing:
+        def skipped(self, *told: Any) -> None:
+            raise KeyError("mine")
+
+    observer = Failing()
+    event = only(client(observer=observer), PLAN)
+    with pytest.raises(KeyError, match="mine"):
+        event.params()
+
+
+def test_an_observer_that_is_gone_is_told_nothing() -> None:
+    connection = client(observer=Observer())
+    gc.collect()
+    assert len(only(connection, PLAN).params().update.entries) == 1
+
+
+def test_what_no_release_knows_is_decoded_where_that_was_asked_for() -> None:
+    known = '{"stopReason":"end_turn"}'
+    for text in (known, '{"stopReason":"future"}'):
+        kept = _core.decode(1, "PromptResponse", text, unknown_values="keep")
+        assert kept.stop_reason == json.loads(text)["stopReason"]
+    with pytest.raises(_core.ValidationError):
+        _core.decode(1, "PromptResponse", '{"stopReason":"future"}')
+    video = '{"type":"video","uri":"u"}'
+    assert _core.decode(1, "ContentBlock", video, unknown_values="keep") == json.loads(video)
+    other = _core.decode(2, "ContentBlock", video, unknown_values="keep")
+    assert isinstance(other, v2.OtherContentBlock)
+    with pytest.raises(ValueError, match="unknown_values"):
+        _core.decode(1, "ContentBlock", video, unknown_values="maybe")  # type: ignore[arg-type]
 
 
 def test_a_fault_of_the_core_ends_one_connection_and_says_so() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from typing import Any
 
 import anyio
@@ -181,6 +182,36 @@ async def test_cancelling_what_is_unknown_or_done_does_nothing() -> None:
         await peer.notify("$/cancel_request", {"wrong": True})
         await peer.request(1, "y")
         assert (await peer.receive())["error"]["data"] == {"method": "y"}
+
+
+MALFORMED: list[Any] = [None, {}, [1], {"id": 1}, {"requestId": ["secret"]}, {"requestId": 1.5}]
+
+
+@pytest.mark.parametrize("params", MALFORMED)
+async def test_a_malformed_cancellation_is_ignored_and_logged_without_its_values(
+    params: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    """C-106."""
+    told: list[acp.Malformed] = []
+    agent = Prompted()
+    async with agent_under_test(agent, on_malformed=told.append) as (peer, connection):
+        await peer.request(1, "session/prompt", prompt())
+        await agent.started.wait()
+        for _ in range(3):
+            await peer.notify("$/cancel_request", params)
+        await peer.request(2, "y")
+        assert (await peer.receive())["id"] == 2
+        counters = connection.stats().counters
+        assert (counters["rejected_cancel"], counters["idle_cancellations"]) == (3, 0)
+        assert (counters["cancelled"], agent.ended) == (0, [])
+        await peer.notify("$/cancel_request", {"requestId": 1})
+        assert (await peer.receive())["id"] == 1
+    assert [(each.kind, each.reason, each.answered) for each in told] == [
+        ("frame", "cancel", False)
+    ] * 3
+    (warning,) = (r.getMessage() for r in caplog.records if r.levelno >= logging.WARNING)
+    assert "cancellation" in warning
+    assert "secret" not in caplog.text
 
 
 async def test_initialize_can_be_cancelled_itself() -> None:

@@ -157,6 +157,46 @@ async def test_a_notification_above_the_limit_is_answered_by_nobody(side: str) -
     assert echo.notes == []
 
 
+OVERSIZE: dict[str, tuple[bytes, str]] = {
+    "request": (b'{"jsonrpc":"2.0","id":5,"method":"_x/e","params":{"f":"%s"}}', "frame"),
+    "notification": (b'{"jsonrpc":"2.0","method":"_n/x","params":{"f":"%s"}}', "frame"),
+    "answer": (b'{"jsonrpc":"2.0","id":0,"result":{"f":"%s"}}', "response"),
+    "answer to nobody": (b'{"jsonrpc":"2.0","id":9,"result":{"f":"%s"}}', "frame"),
+    "text": (b"%s", "frame"),
+    "array": (b'[{"jsonrpc":"2.0","method":"_n/x"},"%s"]', "frame"),
+}
+
+
+@each_side
+@each_cut
+@pytest.mark.parametrize("shape", list(OVERSIZE))
+async def test_a_frame_above_the_limit_is_offered_to_the_hook_once_by_its_beginning(
+    side: str, cut: int | None, shape: str
+) -> None:
+    """C13."""
+    told: list[acp.Malformed] = []
+    text, kind = OVERSIZE[shape]
+    line = text.replace(b"%s", b"x" * 9000)
+    options: dict[str, Any] = {"cut": cut, "limits": SMALL, "on_malformed": told.append}
+    async with wired(side, Echo(), **options) as (connection, peer):
+        calling = peer.start(answer_of(connection))
+        await peer.receive()
+        await peer.send_bytes(line, b"\r\n")
+        if shape != "answer":
+            await peer.answer(0, {})
+            await within(calling)
+        else:
+            with pytest.raises(acp.RemoteProtocolError):
+                await within(calling)
+        counters = connection.stats().counters
+    (each,) = told
+    assert (each.kind, each.reason, each.size) == (kind, "size", len(line))
+    assert each.data == line[:4096]
+    assert each.method == ("_x/answer" if kind == "response" else None)
+    assert counters["rejected_size"] == (kind == "frame")
+    assert counters["malformed_responses"] == (kind == "response")
+
+
 @each_side
 @pytest.mark.parametrize("more", [-1, 0, 1])
 async def test_the_limit_counts_the_bytes_of_the_line(side: str, more: int) -> None:
@@ -168,8 +208,9 @@ async def test_the_limit_counts_the_bytes_of_the_line(side: str, more: int) -> N
         assert ("error" in await peer.receive()) is (more > 0)
 
 
-def test_a_frame_far_above_the_limit_takes_no_memory_of_its_size() -> None:
-    """C13: a line that never ends does not fill the host's memory."""
+@pytest.mark.parametrize("hook", ["None", "told.append"])
+def test_a_frame_far_above_the_limit_takes_no_memory_of_its_size(hook: str) -> None:
+    """C13: a line that never ends does not fill the host's memory, whoever is told of it."""
     program = """
 import asyncio, resource, acp
 from acp.agent.connection import AgentSideConnection
@@ -193,17 +234,22 @@ class Endless(acp.Transport):
         pass
 
 piece = b"x" * 65536
+told = []
 async def main():
     transport = Endless()
     limits = acp.Limits(max_message_bytes=1 << 20)
-    connection = AgentSideConnection(object(), transport, listening=False, limits=limits)
+    connection = AgentSideConnection(
+        object(), transport, listening=False, limits=limits, on_malformed=HOOK
+    )
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     await connection.listen()
+    assert [len(each.data) for each in told] == ([] if HOOK is None else [4096]), told
     assert b'"id":5' in transport.sent and b"-32600" in transport.sent, transport.sent
     print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 
 asyncio.run(main())
 """
+    program = program.replace("HOOK", hook)
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60
     )

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from typing import Any
 
 import pytest
 
 import acp
+from acp import schema
 from tests.field.wires import each_cut, wired
 from tests.raw_peer import chunk, within
 from tests.sides import Silent
@@ -64,6 +66,21 @@ async def test_servers_that_are_not_told_refuse_the_session() -> None:
         )
 
 
+async def test_what_refuses_a_session_is_offered_to_the_hook_as_answered() -> None:
+    """C36."""
+    told: list[acp.Malformed] = []
+    async with wired("agent", Opening(), on_malformed=told.append) as (connection, peer):
+        params = {"cwd": "/w", "mcpServers": [GOOD, {"name": "broken"}]}
+        await peer.exchange(1, "session/new", params)
+        counters = connection.stats().counters
+    (each,) = told
+    assert (each.kind, each.reason, each.answered) == ("params", "missing", True)
+    assert each.method == "session/new"
+    assert each.errors[0]["loc"] == ("mcpServers", 1, "command")
+    assert json.loads(each.data) == params
+    assert (counters["malformed_params"], counters["skipped_items"]) == (1, 0)
+
+
 BAD_METHODS: list[Any] = [{"foo": 1}, 5, None, "x", [], {"id": "a"}]
 
 
@@ -82,6 +99,53 @@ async def test_a_bad_item_of_what_is_only_shown_costs_itself(cut: int | None, ba
         await peer.answer(1, {"sessions": [{"sessionId": "a", "cwd": "/"}, bad]})
         sessions = (await within(listing)).sessions
         assert [session.session_id for session in sessions] == ["a"]
+
+
+async def test_what_is_left_out_of_a_list_is_told_with_its_place_and_rule_and_counted(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """C36: to the hook; the log has one line without any value."""
+    told: list[acp.Malformed] = []
+    counted: list[tuple[str, int]] = []
+    options: dict[str, Any] = {
+        "on_malformed": told.append,
+        "on_count": lambda name, grown: counted.append((name, grown)),
+    }
+    async with wired("client", Silent(), **options) as (agent, peer):
+        for number in range(2):
+            greeting = peer.start(agent.initialize(1))
+            await peer.receive()
+            methods = [{"foo": "secret-1"}, {"id": "a", "name": "A"}, "secret-2", {"id": "b"}]
+            result = {"protocolVersion": 1, "authMethods": methods}
+            await peer.answer(number, result)
+            assert [method.id for method in (await within(greeting)).auth_methods] == ["a"]
+        assert agent.stats().counters["skipped_items"] == 6
+    for each in told:
+        assert (each.kind, each.method, each.answered) == ("skipped", "initialize", False)
+        assert [(error["loc"], error["type"]) for error in each.errors] == [
+            (("authMethods", 0, "id"), "missing"),
+            (("authMethods", 2), "object_type"),
+            (("authMethods", 3, "name"), "missing"),
+        ]
+        assert (each.reason, each.size) == ("missing", len(each.data))
+        assert json.loads(each.data) == result
+        assert "secret" not in repr(each)
+    assert len(told) == 2
+    assert [grown for name, grown in counted if name == "skipped_items"] == [3, 3]
+    (warning,) = (r.getMessage() for r in caplog.records if r.levelno >= logging.WARNING)
+    assert "'initialize'" in warning
+    assert "secret" not in caplog.text
+
+
+def test_what_a_user_reads_is_read_without_a_word(caplog: pytest.LogCaptureFixture) -> None:
+    """C36: objects of one's own are no input of a peer."""
+    caplog.set_level(0)
+    found = schema.InitializeResponse.model_validate(
+        {"protocolVersion": 1, "authMethods": [5, {"id": "a", "name": "A"}]}
+    )
+    assert found.auth_methods is not None
+    assert len(found.auth_methods) == 1
+    assert caplog.records == []
 
 
 class Updated(acp.Client):
@@ -146,11 +210,14 @@ LISTS: dict[str, tuple[dict[str, Any], Any]] = {
 async def test_a_bad_part_of_an_update_costs_itself_and_not_the_rest(kind: str) -> None:
     """C36, C45."""
     client = Updated()
+    told: list[acp.Malformed] = []
     update, holds = LISTS[kind]
-    async with wired("client", client) as (_, peer):
+    async with wired("client", client, on_malformed=told.append) as (_, peer):
         params = {"sessionId": "s", "update": update}
         await peer.send({"method": "session/update", "params": params}, chunk("after"))
         assert (await peer.exchange(1, "nobody"))["id"] == 1
+    assert [(each.kind, each.method) for each in told] == [("skipped", "session/update")]
+    assert {each["loc"][0] for each in told[0].errors} == {"update"}
     assert holds(client.updates[0])
     assert client.updates[1].content.text == "after"
 
@@ -170,7 +237,8 @@ async def test_an_update_of_a_kind_not_known_here_costs_itself_and_is_told(
 ) -> None:
     """C10: the turn goes on."""
     client = Updated()
-    async with wired("client", client) as (agent, peer):
+    told: list[acp.Malformed] = []
+    async with wired("client", client, on_malformed=told.append) as (agent, peer):
         turn = peer.start(agent.prompt("s", [acp.text_block("x")]))
         request = await peer.receive()
         params = {"sessionId": "s", "update": unknown}
@@ -181,6 +249,8 @@ async def test_an_update_of_a_kind_not_known_here_costs_itself_and_is_told(
         )
         assert (await within(turn)).stop_reason == "end_turn"
     assert [update.content.text for update in client.updates] == ["after"]
+    assert [(each.kind, each.method) for each in told] == [("params", "session/update")]
+    assert json.loads(told[0].data) == params
     assert len([r for r in caplog.records if r.levelno >= logging.WARNING]) == 1
 
 

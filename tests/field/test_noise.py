@@ -11,6 +11,7 @@ import hypothesis
 import hypothesis.strategies as st
 import pytest
 
+import acp
 from acp import PROTOCOL_VERSION
 from tests.conftest import BACKENDS
 from tests.field.wires import Echo, answer_of, each_cut, each_side, each_wire, wired
@@ -103,6 +104,45 @@ async def test_what_the_noise_said_is_not_logged(caplog: pytest.LogCaptureFixtur
         await peer.answer(0, {})
         await within(calling)
     assert "sk-12345" not in caplog.text
+
+
+@each_side
+@each_wire
+@each_cut
+async def test_each_line_of_noise_is_offered_to_the_hook_once_and_counted(
+    side: str, wire: str, cut: int | None
+) -> None:
+    """C01: with its bytes, which the log does not have."""
+    told: list[acp.Malformed] = []
+    noise = TEXT + SCALARS + OBJECTS
+    options: dict[str, Any] = {"on_malformed": told.append, "wire": wire, "cut": cut}
+    async with wired(side, Echo(), **options) as (connection, peer):
+        await peer.send_bytes(*(line + b"\n \n" for line in noise))
+        if side == "agent":
+            for _ in noise:
+                await peer.receive()
+        assert (await peer.exchange(1))["result"] == {}
+        counters = connection.stats().counters
+    seen = [(each.kind, each.data, each.size, each.answered, each.method) for each in told]
+    assert seen == [("frame", line, len(line), side == "agent", None) for line in noise]
+    reasons = {reason: counters[f"rejected_{reason}"] for reason in ("parse", "utf8", "envelope")}
+    assert sum(reasons.values()) == len(noise)
+    assert reasons == {reason: [each.reason for each in told].count(reason) for reason in reasons}
+
+
+@each_side
+async def test_each_entry_of_an_array_that_is_no_message_is_offered_to_the_hook(side: str) -> None:
+    """C01, C02: and no other."""
+    told: list[acp.Malformed] = []
+    echo = Echo()
+    async with wired(side, echo, on_malformed=told.append) as (_, peer):
+        entries = b'[ 17 ,{"method":"_n"}, "x",{"id":1,"method":"_x/echo"} ,{"a":[1]},null]\n'
+        await peer.send_bytes(entries)
+        answers = await peer.receive()
+    assert [each.data for each in told] == [b"17", b'"x"', b'{"a":[1]}', b"null"]
+    assert {(each.reason, each.answered) for each in told} == {("envelope", side == "agent")}
+    assert len(answers) == (5 if side == "agent" else 1)
+    assert [method for method, _ in echo.notes] == ["n"]
 
 
 lines_of_noise = st.lists(

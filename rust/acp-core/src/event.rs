@@ -75,6 +75,11 @@ pub enum Event<'a> {
         reason: Reason,
         /// Whether an error was queued for it.
         answered: bool,
+        /// The code of a [`Reason::Error`].
+        code: Option<i32>,
+        /// The bytes of the frame or of the batch entry; of one over the limit on length only those at its beginning
+        /// that were kept.
+        raw: &'a [u8],
         /// Bytes of the frame or of the batch entry.
         size: usize,
     },
@@ -105,7 +110,12 @@ pub enum Outcome<'a> {
         text: &'a str,
     },
     /// The answer was there and could not be read.
-    Malformed,
+    Malformed {
+        /// What is wrong with it.
+        reason: Reason,
+        /// As in [`Event::Rejected`].
+        raw: &'a [u8],
+    },
 }
 
 /// Why something was rejected.
@@ -129,11 +139,15 @@ pub enum Reason {
     Response,
     /// The id of a request is none.
     Id,
+    /// An error of the peer's with a null id: something of ours could not be read, and it cannot tell what.
+    Error,
+    /// A `$/cancel_request` that names no id.
+    Cancel,
 }
 
 impl Reason {
     /// All reasons.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 11] = [
         Self::Parse,
         Self::Depth,
         Self::Size,
@@ -143,6 +157,8 @@ impl Reason {
         Self::Batch,
         Self::Response,
         Self::Id,
+        Self::Error,
+        Self::Cancel,
     ];
 
     /// One word for it.
@@ -158,6 +174,8 @@ impl Reason {
             Self::Batch => "batch",
             Self::Response => "response",
             Self::Id => "id",
+            Self::Error => "error",
+            Self::Cancel => "cancel",
         }
     }
 }
@@ -183,7 +201,8 @@ pub struct Counters {
     pub lost_notifications: u64,
     /// Frames and entries that were rejected without the error that is due, because too much output was unread.
     pub unanswered: u64,
-    /// `$/cancel_request` notifications that hit no unanswered request, or only such as were cancelled before.
+    /// `$/cancel_request` notifications that name an id and hit no unanswered request, or only such as were cancelled
+    /// before.
     pub idle_cancellations: u64,
     /// Requests of the peer refused by the rules of initialization.
     pub refused: u64,

@@ -2,7 +2,8 @@
 //!
 //! Owns where frames begin and end. A frame is what stands between two newlines; blank ones are none. No byte is looked
 //! at twice for that: a frame that lies within one chunk is borrowed from it, and of an unfinished one only the tail is
-//! kept. A frame over the limit is not kept at all, it is only searched for what identifies it ([`Salvage`]). Knows
+//! kept. A frame over the limit is not kept, save for its beginning where that is asked for, but
+//! only searched for what identifies it ([`Salvage`]). Knows
 //! nothing of what a frame means.
 
 mod salvage;
@@ -26,6 +27,7 @@ pub enum Frame<'a> {
 #[derive(Debug)]
 pub struct Splitter {
     limit: usize,
+    kept: usize,
     tail: Vec<u8>,
     skipped: Option<Salvage>,
 }
@@ -34,7 +36,13 @@ impl Splitter {
     /// Splits into frames of at most `limit` bytes, line endings not counted.
     #[must_use]
     pub fn new(limit: usize) -> Self {
-        Self { limit, tail: Vec::new(), skipped: None }
+        Self { limit, kept: 0, tail: Vec::new(), skipped: None }
+    }
+
+    /// The same, but of a frame over the limit the first `kept` bytes are kept.
+    #[must_use]
+    pub fn keeping(self, kept: usize) -> Self {
+        Self { kept, ..self }
     }
 
     /// Takes a chunk and hands on each frame that ends in it.
@@ -49,7 +57,7 @@ impl Splitter {
 
     /// Takes one whole frame of a transport that keeps frames apart. Newlines in it are white space.
     pub fn push_frame(&mut self, frame: &[u8], sink: &mut impl FnMut(Frame<'_>)) {
-        hand_on(self.limit, frame, sink);
+        hand_on(self.limit, self.kept, frame, sink);
     }
 
     /// Ends the stream: what is left is a frame.
@@ -68,11 +76,11 @@ impl Splitter {
             skipped.feed(part);
             report(skipped, sink);
         } else if self.tail.is_empty() {
-            hand_on(self.limit, part, sink);
+            hand_on(self.limit, self.kept, part, sink);
         } else {
             self.tail.extend_from_slice(part);
             let mut frame = core::mem::take(&mut self.tail);
-            hand_on(self.limit, &frame, sink);
+            hand_on(self.limit, self.kept, &frame, sink);
             if frame.capacity() <= KEPT_CAPACITY {
                 frame.clear();
                 self.tail = frame;
@@ -90,7 +98,7 @@ impl Splitter {
             self.tail.extend_from_slice(part);
             return;
         }
-        let mut skipped = Salvage::default();
+        let mut skipped = Salvage::keeping(self.kept);
         skipped.feed(&core::mem::take(&mut self.tail));
         skipped.feed(part);
         self.skipped = Some(skipped);
@@ -98,10 +106,10 @@ impl Splitter {
 }
 
 #[inline]
-fn hand_on(limit: usize, line: &[u8], sink: &mut impl FnMut(Frame<'_>)) {
+fn hand_on(limit: usize, kept: usize, line: &[u8], sink: &mut impl FnMut(Frame<'_>)) {
     let frame = line.strip_suffix(b"\r").unwrap_or(line);
     if frame.len() > limit {
-        let mut skipped = Salvage::default();
+        let mut skipped = Salvage::keeping(kept);
         skipped.feed(line);
         report(skipped, sink);
     } else if frame.first() == Some(&b'{') || frame.iter().any(|byte| !is_space(*byte)) {

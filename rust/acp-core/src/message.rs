@@ -56,10 +56,13 @@ pub(crate) enum Fault {
 pub(crate) enum Entry<'a> {
     Message {
         message: Message<'a>,
-        size: usize,
+        text: &'a str,
     },
     /// Nested too deep.
-    Deep(Salvaged),
+    Deep {
+        salvaged: Salvaged,
+        text: &'a str,
+    },
 }
 
 /// A frame that is an array.
@@ -105,14 +108,15 @@ fn array<'a>(
         let entry = match message(&mut scanner, depth) {
             Ok(message) => {
                 let entry = text.get(start..scanner.offset()).unwrap_or_default();
-                Entry::Message { message, size: entry.trim_ascii_end().len() }
+                Entry::Message { message, text: entry.trim_ascii_end() }
             }
             // The other entries are read as if this one were well-formed.
             Err(error) if error.kind == SyntaxKind::Depth => {
                 let (salvaged, end) = Salvage::of_value(rest.as_bytes()).ok_or(error)?;
-                text = rest.get(end..).unwrap_or_default();
+                let (entry, after) = rest.split_at_checked(end).unwrap_or((rest, ""));
+                text = after;
                 scanner = Scanner::new(text);
-                Entry::Deep(salvaged)
+                Entry::Deep { salvaged, text: entry }
             }
             Err(error) => return Err(error),
         };
@@ -386,7 +390,7 @@ pub(crate) fn successor_call(params: &str) -> Option<Call<'_>> {
     Some(Call { method, params, lane })
 }
 
-/// The id that the params of `$/cancel_request` name.
+/// The id that the params of `$/cancel_request` name; None when they are malformed.
 pub(crate) fn cancelled_id(params: &str) -> Option<Id> {
     let mut id = None;
     for_each_member(params, |name, value| {

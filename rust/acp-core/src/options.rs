@@ -47,12 +47,14 @@ pub struct Options {
     /// Bytes of queued output above which what is no message is counted and not answered: a peer that sends such and
     /// reads nothing would have us keep more than it sent.
     pub max_unread_bytes: usize,
+    /// Bytes of a frame over `max_message_bytes` that are kept from its beginning, to be reported.
+    pub kept_bytes: usize,
     /// Read messages out of the envelopes in which a proxy's successor sends them.
     pub unwrap_successor: bool,
 }
 
 impl Options {
-    /// The defaults for a side: version 1, batches accepted, 64 MiB, 1,024 levels, 1,024 entries, 1 MiB unread.
+    /// The defaults for a side: version 1, batches accepted, 64 MiB, 1,024 levels, 1,024 entries, 1 MiB unread, nothing kept.
     #[must_use]
     pub fn new(role: Role) -> Self {
         Self {
@@ -67,6 +69,7 @@ impl Options {
             max_depth: crate::json::MAX_DEPTH,
             max_batch_entries: 1024,
             max_unread_bytes: 1 << 20,
+            kept_bytes: 0,
             unwrap_successor: false,
         }
     }

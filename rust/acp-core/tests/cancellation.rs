@@ -2,6 +2,7 @@
 
 mod support;
 
+use acp_core::event::Reason;
 use acp_core::options::{Options, Role};
 use support::{Side, error, result};
 
@@ -89,13 +90,18 @@ fn a_cancellation_that_hits_nothing_is_ignored() {
         r#"{"method":"$/cancel_request","params":{"requestId":[4]}}"#,
         r#"{"method":"$/cancel_request","params":{"requestId":4.0}}"#,
     ];
-    let unknown = [cancel("99"), cancel("5"), cancel("\"4\""), cancel("null")];
-    for line in malformed.into_iter().map(str::to_owned).chain(unknown) {
+    for line in malformed {
+        assert_eq!(side.line(line), ["rejected cancel silent"], "{line}");
+        assert_eq!(side.line(format!("[{line}]")), ["rejected cancel silent"], "{line}");
+    }
+    for line in [cancel("99"), cancel("5"), cancel("\"4\""), cancel("null")] {
         assert_eq!(side.line(&line), [""; 0], "{line}");
     }
     assert_eq!(side.sent(), "");
     assert!(!side.connection.is_cancelled(side.tokens[0]));
-    assert_eq!(side.connection.counters().idle_cancellations, 10);
+    let counters = side.connection.counters();
+    assert_eq!((counters.idle_cancellations, counters.rejected(Reason::Cancel)), (4, 12));
+    assert_eq!(side.connection.open_batches(), 0);
 }
 
 /// C-107

@@ -14,8 +14,8 @@ const LIMIT: usize = 160;
 
 /// Events with their sizes, and the bytes to send, of a connection that was fed these chunks.
 fn run<'a>(role: Role, chunks: impl IntoIterator<Item = &'a [u8]>) -> (Vec<String>, Vec<u8>) {
-    let mut connection =
-        Connection::new(Options { max_message_bytes: LIMIT, max_depth: 8, ..Options::new(role) });
+    let options = Options { kept_bytes: 20, max_depth: 8, ..Options::new(role) };
+    let mut connection = Connection::new(Options { max_message_bytes: LIMIT, ..options });
     for method in ["a", "b", "c"] {
         let asked = connection.request(method, |_| Ok::<_, std::convert::Infallible>(false));
         assert!(asked.is_ok());
@@ -29,7 +29,8 @@ fn run<'a>(role: Role, chunks: impl IntoIterator<Item = &'a [u8]>) -> (Vec<Strin
         else {
             return events.push(describe(&event));
         };
-        events.push(format!("{} in {size} bytes", describe(&event)));
+        let raw = if let Event::Rejected { raw, .. } = event { raw } else { b"" };
+        events.push(format!("{} in {size} bytes {raw:?}", describe(&event)));
     };
     for chunk in chunks {
         connection.receive(chunk, &mut sink);

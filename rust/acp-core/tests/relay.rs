@@ -66,7 +66,7 @@ impl Relay {
                 Outcome::Error { code, message, data, .. } => {
                     client.respond_error(*token, code, message.raw, data);
                 }
-                Outcome::Malformed => {
+                Outcome::Malformed { .. } => {
                     client.respond_error(*token, -32603, "Internal error", None);
                 }
             }

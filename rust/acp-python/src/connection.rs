@@ -11,16 +11,17 @@ use acp_core::event::{Event, Outcome, Reason};
 use acp_core::id::Token;
 use acp_core::json::Str;
 use acp_core::options::{BatchPolicy, Options, Role};
+use acp_core::schema::decode::Options as Rules;
 use acp_core::schema::encode::Position;
 use acp_core::schema::table::{Method, Side, Type};
 use pyo3::exceptions::{PyUserWarning, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple};
+use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple, PyWeakrefReference};
 
 use crate::error::{self, InternalError};
 use crate::events::{
-    self, Answer, Body, FrameRejected, Methods, NotificationReceived, RequestCancelled,
-    RequestReceived, ResponseReceived,
+    self, Answer, Body, Decoding, FrameRejected, Methods, NotificationReceived, RequestCancelled,
+    RequestReceived, ResponseReceived, ResponseRejected,
 };
 use crate::functions;
 use crate::model::Model;
@@ -33,8 +34,7 @@ pub struct Connection {
     core: Core,
     ours: Methods,
     theirs: Methods,
-    version: u16,
-    lax: bool,
+    decoding: Py<Decoding>,
     /// The core failed in the middle of something, and its state cannot be trusted any more.
     failed: bool,
 }
@@ -121,9 +121,9 @@ impl Connection {
     ) -> PyResult<Py<PyList>> {
         let list = PyList::empty(py);
         let mut failure = None;
-        let Self { core, ours, theirs, version, lax, .. } = self;
+        let Self { core, ours, theirs, decoding, .. } = self;
         let mut sink = |event: Event<'_>| {
-            let made = make(py, event, ours, theirs, *version, *lax);
+            let made = make(py, event, ours, theirs, decoding);
             if let Err(error) = made.and_then(|event| list.append(event)) {
                 failure.get_or_insert(error);
             }
@@ -156,11 +156,14 @@ fn make<'py>(
     event: Event<'_>,
     ours: &mut Methods,
     theirs: &mut Methods,
-    version: u16,
-    lax: bool,
+    decoding: &Py<Decoding>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let body =
-        |text: Option<&str>, method| Body { text: text.map(Box::from), method, version, lax };
+    let body = |text: Option<&str>, method| Body {
+        text: text.map(Box::from),
+        method,
+        decoding: decoding.clone_ref(py),
+    };
+    let head = |raw: &[u8]| decoding.get().head(py, raw).unbind();
     Ok(match event {
         Event::Notification { token, method, params, lane: key, peer, size } => {
             let (known, method) = ours.named(py, false, method)?;
@@ -190,13 +193,23 @@ fn make<'py>(
         Event::Response { id, method, outcome, lane: key, size } => {
             let known = theirs.find(py, true, method);
             let (answer, text) = match outcome {
-                Outcome::Result(text) => (Answer::Result, Some(text)),
                 Outcome::Error { code, message, data, .. } => {
                     let message = text::from_literal(py, message)?.unbind();
                     (Answer::Error(code, message, data.map(Box::from)), None)
                 }
+                Outcome::Result(text) => (Answer::Result, Some(text)),
                 Outcome::Mismatch { selected, text } => (Answer::Mismatch(selected), Some(text)),
-                Outcome::Malformed => (Answer::Malformed, None),
+                Outcome::Malformed { reason, raw } => {
+                    let event = ResponseRejected {
+                        id,
+                        method: cache::string(py, method).unbind(),
+                        lane: py.None(),
+                        reason: reason.as_str(),
+                        size,
+                        head: head(raw),
+                    };
+                    return Ok(Bound::new(py, event)?.into_any());
+                }
             };
             let event = ResponseReceived {
                 id,
@@ -212,8 +225,10 @@ fn make<'py>(
             let event = RequestCancelled { token: token.get(), id: events::id(py, id)?.unbind() };
             Bound::new(py, event)?.into_any()
         }
-        Event::Rejected { reason, answered, size } => {
-            Bound::new(py, FrameRejected { reason: reason.as_str(), answered, size })?.into_any()
+        Event::Rejected { reason, answered, code, raw, size } => {
+            let reason = reason.as_str();
+            let event = FrameRejected { reason, answered, code, size, head: head(raw) };
+            Bound::new(py, event)?.into_any()
         }
     })
 }
@@ -221,10 +236,11 @@ fn make<'py>(
 #[pymethods]
 impl Connection {
     #[new]
-    #[pyo3(signature = (role, *, version = 1, batches = "accept", require_initialize = false, allow_reinitialize = true, guard = true, lax = false, max_message_bytes = 67_108_864, max_batch_entries = 1024))]
+    #[pyo3(signature = (role, *, version = 1, batches = "accept", require_initialize = false, allow_reinitialize = true, guard = true, lax = false, unknown_values = "raise", observer = None, shown_bytes = 0, max_message_bytes = 67_108_864, max_batch_entries = 1024))]
     #[expect(clippy::too_many_arguments, reason = "all but the first are given by name")]
     #[expect(clippy::fn_params_excessive_bools, reason = "each is a setting of its own")]
     fn new(
+        py: Python<'_>,
         role: &str,
         version: u16,
         batches: &str,
@@ -232,6 +248,9 @@ impl Connection {
         allow_reinitialize: bool,
         guard: bool,
         lax: bool,
+        unknown_values: &str,
+        observer: Option<&Bound<'_, PyAny>>,
+        shown_bytes: usize,
         max_message_bytes: usize,
         max_batch_entries: usize,
     ) -> PyResult<Self> {
@@ -255,14 +274,20 @@ impl Connection {
             lax,
             max_message_bytes,
             max_batch_entries,
+            kept_bytes: shown_bytes,
             ..Options::new(role)
+        };
+        let decoding = Decoding {
+            version,
+            options: Rules { lax, keep_unknown: functions::keeps(unknown_values)? },
+            shown: shown_bytes,
+            observer: observer.map(PyWeakrefReference::new).transpose()?.map(Bound::unbind),
         };
         Ok(Self {
             core: Core::new(options),
             ours: Methods::new(version, ours),
             theirs: Methods::new(version, theirs),
-            version,
-            lax,
+            decoding: Py::new(py, decoding)?,
             failed: false,
         })
     }
@@ -340,7 +365,7 @@ impl Connection {
             match answered {
                 Answered::Before => Ok(false),
                 // Whoever uses the compatibility profile is not told of a fault that the peer is told of.
-                Answered::Unfit(faults) if !this.lax => {
+                Answered::Unfit(faults) if !this.decoding.get().options.lax => {
                     Err(error::invalid(result.py(), "InitializeResponse", faults))
                 }
                 Answered::Sent | Answered::Unfit(_) => Ok(true),

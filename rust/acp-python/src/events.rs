@@ -6,14 +6,50 @@
 use acp_core::event::Peer;
 use acp_core::id::Id;
 use acp_core::json::Str;
+use acp_core::schema::Skipped;
 use acp_core::schema::decode::Options;
 use acp_core::schema::table::{Method, Side, Type};
 use acp_core::version::Refusal;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyString};
+use pyo3::types::{PyBytes, PyString, PyWeakrefMethods, PyWeakrefReference};
 
-use crate::{cache, classes, functions, plain, text, versions};
+use crate::{cache, classes, error, functions, plain, text, versions};
+
+/// How the params and results of one connection are decoded, and who is told what was left out of them.
+#[pyclass(frozen, module = "acp._core")]
+pub struct Decoding {
+    /// Protocol version.
+    pub version: u16,
+    /// The rules.
+    pub options: Options,
+    /// Most bytes that are shown of what was received.
+    pub shown: usize,
+    /// Held weakly, since it may well lead back to the connection, and the collector does not look into events.
+    pub observer: Option<Py<PyWeakrefReference>>,
+}
+
+impl Decoding {
+    #[cold]
+    fn tell(
+        &self,
+        py: Python<'_>,
+        (method, part, text): (&str, &str, &str),
+        skipped: Skipped,
+    ) -> PyResult<()> {
+        let observer = self.observer.as_ref().and_then(|observer| observer.bind(py).upgrade());
+        let Some(observer) = observer else { return Ok(()) };
+        let places = error::invalid(py, part, skipped.faults).into_value(py);
+        let arguments = (method, part, skipped.count, places, text.len(), self.head(py, text));
+        observer.call_method1("skipped", arguments).map(drop)
+    }
+
+    /// As many of the first bytes as are shown.
+    pub fn head<'py>(&self, py: Python<'py>, raw: impl AsRef<[u8]>) -> Bound<'py, PyBytes> {
+        let raw = raw.as_ref();
+        PyBytes::new(py, raw.get(..self.shown).unwrap_or(raw))
+    }
+}
 
 /// JSON text of params or of a result, and what it has to be.
 pub struct Body {
@@ -21,31 +57,29 @@ pub struct Body {
     pub text: Option<Box<str>>,
     /// The method; None for one that the schema does not know.
     pub method: Option<&'static Method>,
-    /// Protocol version.
-    pub version: u16,
-    /// The compatibility profile.
-    pub lax: bool,
+    /// How it is decoded.
+    pub decoding: Py<Decoding>,
 }
 
 impl Body {
     fn decode<'py>(
         &self,
         py: Python<'py>,
-        title: &str,
+        part: &str,
         ty: impl Fn(&Method) -> Type,
     ) -> PyResult<Bound<'py, PyAny>> {
         match (self.method, self.text.as_deref()) {
             (Some(method), text) => {
-                let options = Options { lax: self.lax, keep_unknown: false };
+                let decoding = self.decoding.get();
                 // Absent params and results read as null.
-                functions::decode_checked(
-                    py,
-                    self.version,
-                    title,
-                    &ty(method),
-                    text.unwrap_or("null"),
-                    options,
-                )
+                let text = text.unwrap_or("null");
+                let (version, options) = (decoding.version, decoding.options);
+                let (made, skipped) =
+                    functions::decode_checked(py, version, part, &ty(method), text, options)?;
+                if skipped.count > 0 {
+                    decoding.tell(py, (method.name, part, text), skipped)?;
+                }
+                Ok(made)
             }
             (None, Some(text)) => plain::loads(py, text),
             (None, None) => Ok(py.None().into_bound(py)),
@@ -149,8 +183,6 @@ pub enum Answer {
     Error(i32, Py<PyString>, Option<Box<str>>),
     /// Success of an `initialize`, with a version that is not the connection's.
     Mismatch(u16),
-    /// Something unreadable.
-    Malformed,
 }
 
 /// The answer to a request of ours.
@@ -176,7 +208,6 @@ impl ResponseReceived {
             Answer::Result => "result",
             Answer::Error(..) => "error",
             Answer::Mismatch(_) => "mismatch",
-            Answer::Malformed => "malformed",
         }
     }
 
@@ -190,7 +221,9 @@ impl ResponseReceived {
     fn result<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         match self.answer {
             Answer::Result => self.body.decode(py, "result", |method| method.result),
-            _ => Err(PyValueError::new_err("the response has no result; its outcome tells")),
+            Answer::Error(..) | Answer::Mismatch(_) => {
+                Err(PyValueError::new_err("the response has no result; its outcome tells"))
+            }
         }
     }
 
@@ -210,16 +243,29 @@ impl ResponseReceived {
                 Ok((*code, message.clone_ref(py), data))
             }
             Answer::Mismatch(selected) => {
-                let refusal =
-                    Refusal::OtherVersion { required: self.body.version, selected: *selected };
+                let refusal = Refusal::OtherVersion {
+                    required: self.body.decoding.get().version,
+                    selected: *selected,
+                };
                 let (code, message, data) = versions::parts(py, &refusal)?;
                 Ok((code, PyString::new(py, &message).unbind(), data))
             }
-            Answer::Result | Answer::Malformed => {
+            Answer::Result => {
                 Err(PyValueError::new_err("the response is no error; its outcome tells"))
             }
         }
     }
+}
+
+/// An answer to a request of ours that could not be read.
+#[pyclass(frozen, get_all, module = "acp._core")]
+pub struct ResponseRejected {
+    pub id: i64,
+    pub method: Py<PyString>,
+    pub lane: Py<PyAny>,
+    pub reason: &'static str,
+    pub size: usize,
+    pub head: Py<PyBytes>,
 }
 
 /// The peer cancelled a request that is not answered yet.
@@ -234,7 +280,9 @@ pub struct RequestCancelled {
 pub struct FrameRejected {
     pub reason: &'static str,
     pub answered: bool,
+    pub code: Option<i32>,
     pub size: usize,
+    pub head: Py<PyBytes>,
 }
 
 /// The methods that one side of a connection handles, with the one that was asked for last.

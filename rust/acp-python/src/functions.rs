@@ -5,7 +5,7 @@ use acp_core::schema::decode::{Decoder, Failure, Options};
 use acp_core::schema::encode::{Encoder, Position};
 use acp_core::schema::generated::SCHEMA_HASH;
 use acp_core::schema::table::{Flags, Type};
-use acp_core::schema::{FaultKind, Json, encode as encoding};
+use acp_core::schema::{FaultKind, Json, Skipped, encode as encoding};
 use pyo3::exceptions::{PyImportError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyString, PyType};
@@ -60,19 +60,30 @@ pub fn field_facts<'py>(cls: &Bound<'py, PyType>) -> PyResult<Vec<FieldFacts<'py
 
 /// Decodes JSON text as a schema type.
 #[pyfunction]
-#[pyo3(signature = (version, type_name, data, *, lax = false))]
+#[pyo3(signature = (version, type_name, data, *, lax = false, unknown_values = "raise"))]
 pub fn decode<'py>(
     py: Python<'py>,
     version: u16,
     type_name: &str,
     data: &Bound<'py, PyAny>,
     lax: bool,
+    unknown_values: &str,
 ) -> PyResult<Bound<'py, PyAny>> {
     let ty = type_of(version, type_name)?;
+    let options = Options { lax, keep_unknown: keeps(unknown_values)? };
     with_text(data, type_name, |text| {
         check(py, type_name, text)?;
-        decode_checked(py, version, type_name, &ty, text, Options { lax, keep_unknown: false })
+        decode_checked(py, version, type_name, &ty, text, options).map(|(made, _)| made)
     })
+}
+
+/// What `unknown_values` says.
+pub fn keeps(unknown_values: &str) -> PyResult<bool> {
+    match unknown_values {
+        "raise" => Ok(false),
+        "keep" => Ok(true),
+        _ => Err(PyValueError::new_err("unknown_values has to be 'raise' or 'keep'")),
+    }
 }
 
 /// The compact JSON text of a schema object or of plain JSON data.
@@ -135,7 +146,7 @@ pub fn check(py: Python<'_>, title: &str, text: &str) -> PyResult<()> {
     })
 }
 
-/// Decodes checked JSON text as a `ty`.
+/// Decodes checked JSON text as a `ty`, and tells what was left out.
 pub fn decode_checked<'py>(
     py: Python<'py>,
     version: u16,
@@ -143,18 +154,18 @@ pub fn decode_checked<'py>(
     ty: &Type,
     text: &str,
     options: Options,
-) -> PyResult<Bound<'py, PyAny>> {
+) -> PyResult<(Bound<'py, PyAny>, Skipped)> {
     if let Type::Any = ty {
-        return plain::loads(py, text);
+        return Ok((plain::loads(py, text)?, Skipped::default()));
     }
     let input = Json::new(text);
     let root = input.root();
-    Decoder::new(input, PyBuild::new(py, version)?, options).decode(ty, root).map_err(|failure| {
-        match failure {
-            Failure::Failed(error) => error,
-            Failure::Invalid(faults) => error::invalid(py, title, faults),
-        }
-    })
+    let mut decoder = Decoder::new(input, PyBuild::new(py, version)?, options);
+    match decoder.decode(ty, root) {
+        Ok(made) => Ok((made, decoder.skipped())),
+        Err(Failure::Failed(error)) => Err(error),
+        Err(Failure::Invalid(faults)) => Err(error::invalid(py, title, faults)),
+    }
 }
 
 /// Appends the JSON text of `value` as a `ty`; on failure, what was appended is cut off.

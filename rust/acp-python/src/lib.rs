@@ -45,6 +45,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<events::RequestReceived>()?;
     module.add_class::<events::NotificationReceived>()?;
     module.add_class::<events::ResponseReceived>()?;
+    module.add_class::<events::ResponseRejected>()?;
     module.add_class::<events::RequestCancelled>()?;
     module.add_class::<events::FrameRejected>()?;
     module.add_class::<steps::HandlerRun>()?;

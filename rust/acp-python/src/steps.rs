@@ -31,6 +31,8 @@ pub struct HandlerRun {
     lane: Option<Py<PyAny>>,
     #[pyo3(get, set)]
     closing: bool,
+    #[pyo3(get)]
+    unread: bool,
     #[pyo3(get, set)]
     suspended: Option<Py<PyAny>>,
 }
@@ -39,7 +41,16 @@ pub struct HandlerRun {
 impl HandlerRun {
     #[new]
     fn new(owner: Py<PyAny>, event: Py<PyAny>, route: Py<PyAny>) -> Self {
-        Self { owner, event, route, calls: 0, lane: None, closing: false, suspended: None }
+        Self {
+            owner,
+            event,
+            route,
+            calls: 0,
+            lane: None,
+            closing: false,
+            unread: false,
+            suspended: None,
+        }
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
@@ -146,9 +157,13 @@ impl Steps {
                 route.to_owned().unbind(),
             );
             let run = Bound::new(py, run)?;
-            let stepped = notification
-                .params(py)
-                .and_then(|params| self.step(run.as_any(), || call.call1((params,))));
+            let stepped = match notification.params(py) {
+                Ok(params) => self.step(run.as_any(), || call.call1((params,))),
+                Err(error) => {
+                    run.borrow_mut().unread = true;
+                    Err(error)
+                }
+            };
             match stepped {
                 Ok(None) => {}
                 Ok(Some(left)) => {

@@ -50,12 +50,15 @@ fn describe(event: &Event<'_>, out: &mut String) {
                 Outcome::Result(text)
                 | Outcome::Error { raw: text, .. }
                 | Outcome::Mismatch { text, .. } => text,
-                Outcome::Malformed => "-",
+                Outcome::Malformed { .. } => "-",
             };
             let kind = core::mem::discriminant(outcome);
             writeln!(out, "{id} {method} {kind:?} {text} {} {size}", lane_of(lane))
         }
-        other => writeln!(out, "{other:?}"),
+        Event::Rejected { reason, answered, code, raw, size } => {
+            writeln!(out, "{reason:?} {answered} {code:?} {} {size}", raw.len())
+        }
+        Event::Cancelled { .. } => writeln!(out, "{event:?}"),
     };
     assert!(written.is_ok());
 }
@@ -276,6 +279,7 @@ pub fn connection(data: &[u8]) {
         max_message_bytes: if limit == 0 { 64 << 20 } else { usize::from(limit) * 4 },
         max_depth: if has(7) { 4 } else { 1024 },
         max_batch_entries: if has(7) { 3 } else { 1024 },
+        kept_bytes: usize::from(chunk),
         ..Options::new(role)
     };
     let chunk = usize::from(chunk) + 2;

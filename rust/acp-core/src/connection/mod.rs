@@ -77,7 +77,7 @@ impl Connection {
     #[must_use]
     pub fn new(options: Options) -> Self {
         Self {
-            splitter: Splitter::new(options.max_message_bytes),
+            splitter: Splitter::new(options.max_message_bytes).keeping(options.kept_bytes),
             state: State {
                 options,
                 out: Output::default(),

@@ -26,9 +26,18 @@ const NO_BATCHES: &str = "\"JSON-RPC batches are not supported; send each messag
 
 /// Where a message stood.
 #[derive(Clone, Copy)]
-struct Place {
+struct Place<'a> {
     batch: Option<BatchKey>,
+    /// Its bytes; of a frame over the limit those that were kept.
+    raw: &'a [u8],
+    /// How many bytes it has.
     size: usize,
+}
+
+impl<'a> Place<'a> {
+    fn new(batch: Option<BatchKey>, raw: &'a [u8]) -> Self {
+        Self { batch, raw, size: raw.len() }
+    }
 }
 
 impl State {
@@ -39,8 +48,9 @@ impl State {
                 Ok(text) => self.text(text, sink),
                 Err(_) => self.broken(bytes, Reason::Utf8, sink),
             },
-            Frame::Oversize(salvaged) => {
-                let place = Place { batch: None, size: salvaged.size };
+            Frame::Oversize(mut salvaged) => {
+                let head = core::mem::take(&mut salvaged.head);
+                let place = Place { batch: None, raw: &head, size: salvaged.size };
                 self.over_limit(salvaged, Reason::Size, place, sink);
             }
         }
@@ -51,7 +61,7 @@ impl State {
             BatchPolicy::Accept => self.options.max_batch_entries,
             BatchPolicy::Reject => 0,
         };
-        let place = Place { batch: None, size: text.len() };
+        let place = Place::new(None, text.as_bytes());
         match message::read(text, self.options.max_depth, limit) {
             Ok(Content::Message(message)) => self.message(message, place, sink),
             Ok(Content::Array(array)) => self.array(array, place, sink),
@@ -62,7 +72,7 @@ impl State {
         }
     }
 
-    fn array(&mut self, array: Array<'_>, place: Place, sink: &mut impl FnMut(Event<'_>)) {
+    fn array(&mut self, array: Array<'_>, place: Place<'_>, sink: &mut impl FnMut(Event<'_>)) {
         if self.options.batches == BatchPolicy::Reject {
             return self.reject(Reason::Batch, Some(NO_BATCHES), place, sink);
         }
@@ -72,11 +82,11 @@ impl State {
         let batch = self.batches.open();
         for entry in array.entries {
             match entry {
-                Entry::Message { message, size } => {
-                    self.message(message, Place { batch: Some(batch), size }, sink);
+                Entry::Message { message, text } => {
+                    self.message(message, Place::new(Some(batch), text.as_bytes()), sink);
                 }
-                Entry::Deep(salvaged) => {
-                    let place = Place { batch: Some(batch), size: salvaged.size };
+                Entry::Deep { salvaged, text } => {
+                    let place = Place::new(Some(batch), text.as_bytes());
                     self.over_limit(salvaged, Reason::Depth, place, sink);
                 }
             }
@@ -84,7 +94,12 @@ impl State {
         self.out.sure_frame(|out| self.batches.close(batch, out));
     }
 
-    fn message(&mut self, message: Message<'_>, place: Place, sink: &mut impl FnMut(Event<'_>)) {
+    fn message(
+        &mut self,
+        message: Message<'_>,
+        place: Place<'_>,
+        sink: &mut impl FnMut(Event<'_>),
+    ) {
         match message {
             Message::Notification(call) => self.notification(call, place, sink),
             Message::Request { id, call } => self.request(id, call, place, sink),
@@ -93,11 +108,11 @@ impl State {
         }
     }
 
-    fn notification(&mut self, call: Call<'_>, place: Place, sink: &mut impl FnMut(Event<'_>)) {
+    fn notification(&mut self, call: Call<'_>, place: Place<'_>, sink: &mut impl FnMut(Event<'_>)) {
         self.counters.notifications += 1;
         let (call, peer) = self.unwrap(call);
         if call.method.is(CANCEL) {
-            return self.cancellation(call.params, sink);
+            return self.cancellation(call.params, place, sink);
         }
         if peer == Peer::Counterpart && self.ignores_notifications() {
             self.counters.early_notifications += 1;
@@ -112,15 +127,26 @@ impl State {
         sink(Event::Notification { token, method, params, lane, peer, size: place.size });
     }
 
-    fn cancellation(&mut self, params: Option<&str>, sink: &mut impl FnMut(Event<'_>)) {
-        let id = params.and_then(message::cancelled_id);
-        let hit = id.is_some_and(|id| {
-            self.requests.cancel(id, |token, id| sink(Event::Cancelled { token, id }))
-        });
+    fn cancellation(
+        &mut self,
+        params: Option<&str>,
+        place: Place<'_>,
+        sink: &mut impl FnMut(Event<'_>),
+    ) {
+        let Some(id) = params.and_then(message::cancelled_id) else {
+            return self.ignore(Reason::Cancel, place, sink);
+        };
+        let hit = self.requests.cancel(id, |token, id| sink(Event::Cancelled { token, id }));
         self.counters.idle_cancellations += u64::from(!hit);
     }
 
-    fn request(&mut self, id: Id, call: Call<'_>, place: Place, sink: &mut impl FnMut(Event<'_>)) {
+    fn request(
+        &mut self,
+        id: Id,
+        call: Call<'_>,
+        place: Place<'_>,
+        sink: &mut impl FnMut(Event<'_>),
+    ) {
         self.counters.requests += 1;
         if id == Id::Null && !version::allows_null_id(&self.options) {
             return self.reject(Reason::Id, Refusal::NullId.data().as_deref(), place, sink);
@@ -164,7 +190,7 @@ impl State {
         &mut self,
         id: &Id,
         answer: Answer<'_>,
-        place: Place,
+        place: Place<'_>,
         sink: &mut impl FnMut(Event<'_>),
     ) {
         let (outcome, lane) = match answer {
@@ -175,31 +201,37 @@ impl State {
         };
         let settled =
             if let Id::Int(id) = id { self.settle(*id, outcome, lane, place, sink) } else { false };
-        if !settled {
-            self.ignore(Reason::Response, place, sink);
+        match outcome {
+            _ if settled => {}
+            Outcome::Error { code, .. } if *id == Id::Null => {
+                self.counters.reject(Reason::Error);
+                sink(rejected(Reason::Error, false, Some(code), place));
+            }
+            _ => self.ignore(Reason::Response, place, sink),
         }
     }
 
-    fn invalid(&mut self, invalid: Invalid, place: Place, sink: &mut impl FnMut(Event<'_>)) {
-        if invalid.id.is_some_and(|id| self.settle(id, Outcome::Malformed, None, place, sink)) {
-            return;
-        }
-        match invalid.fault {
+    fn invalid(&mut self, invalid: Invalid, place: Place<'_>, sink: &mut impl FnMut(Event<'_>)) {
+        let reason = match invalid.fault {
+            Fault::Envelope => Reason::Envelope,
+            Fault::Duplicate => Reason::Duplicate,
+            Fault::Id => Reason::Id,
+        };
+        match invalid.id {
+            Some(id) if self.fail(id, reason, place, sink) => {}
             _ if invalid.response => self.ignore(Reason::Response, place, sink),
-            Fault::Envelope => self.reject(Reason::Envelope, None, place, sink),
-            Fault::Duplicate => self.reject(Reason::Duplicate, None, place, sink),
-            Fault::Id => self.reject(Reason::Id, None, place, sink),
+            _ => self.reject(reason, None, place, sink),
         }
     }
 
     /// A frame that is no JSON. An answer that is broken only further in still frees its caller.
     fn broken(&mut self, frame: &[u8], reason: Reason, sink: &mut impl FnMut(Event<'_>)) {
-        let place = Place { batch: None, size: frame.len() };
+        let place = Place::new(None, frame);
         if !self.calls.is_empty() {
             let salvaged = Salvage::of(frame);
             if salvaged.response
                 && let SalvagedId::Read(Id::Int(id)) = salvaged.id
-                && self.settle(id, Outcome::Malformed, None, place, sink)
+                && self.fail(id, reason, place, sink)
             {
                 return;
             }
@@ -212,7 +244,7 @@ impl State {
         &mut self,
         salvaged: Salvaged,
         reason: Reason,
-        place: Place,
+        place: Place<'_>,
         sink: &mut impl FnMut(Event<'_>),
     ) {
         let Salvaged { id, call, response, .. } = salvaged;
@@ -223,14 +255,13 @@ impl State {
             {
                 self.write_error(&id, INVALID_REQUEST, None, place);
                 self.counters.reject(reason);
-                sink(Event::Rejected { reason, answered: true, size: place.size });
+                sink(rejected(reason, true, None, place));
             }
             SalvagedId::Absent if call => {
                 self.counters.lost_notifications += 1;
                 self.ignore(reason, place, sink);
             }
-            SalvagedId::Read(Id::Int(id))
-                if !call && self.settle(id, Outcome::Malformed, None, place, sink) => {}
+            SalvagedId::Read(Id::Int(id)) if !call && self.fail(id, reason, place, sink) => {}
             _ if response => self.ignore(reason, place, sink),
             _ => self.reject(reason, None, place, sink),
         }
@@ -242,13 +273,14 @@ impl State {
         id: i64,
         outcome: Outcome<'_>,
         lane: Option<Str<'_>>,
-        place: Place,
+        place: Place<'_>,
         sink: &mut impl FnMut(Event<'_>),
     ) -> bool {
         match self.calls.settle(id) {
             Settled::Pending(call) => {
                 self.counters.responses += 1;
-                self.counters.malformed_responses += u64::from(outcome == Outcome::Malformed);
+                let malformed = matches!(outcome, Outcome::Malformed { .. });
+                self.counters.malformed_responses += u64::from(malformed);
                 let method = &*call.method;
                 let outcome = if call.opens { self.opened(outcome) } else { outcome };
                 sink(Event::Response { id, method, outcome, lane, size: place.size });
@@ -256,22 +288,36 @@ impl State {
             }
             Settled::Forgotten => {
                 self.counters.swallowed_responses += 1;
+                if let Outcome::Malformed { reason, .. } = outcome {
+                    self.ignore(reason, place, sink);
+                }
                 true
             }
             Settled::Unknown => false,
         }
     }
 
-    fn ignore(&mut self, reason: Reason, place: Place, sink: &mut impl FnMut(Event<'_>)) {
+    /// The same with an answer that cannot be read.
+    fn fail(
+        &mut self,
+        id: i64,
+        reason: Reason,
+        place: Place<'_>,
+        sink: &mut impl FnMut(Event<'_>),
+    ) -> bool {
+        self.settle(id, Outcome::Malformed { reason, raw: place.raw }, None, place, sink)
+    }
+
+    fn ignore(&mut self, reason: Reason, place: Place<'_>, sink: &mut impl FnMut(Event<'_>)) {
         self.counters.reject(reason);
-        sink(Event::Rejected { reason, answered: false, size: place.size });
+        sink(rejected(reason, false, None, place));
     }
 
     fn reject(
         &mut self,
         reason: Reason,
         data: Option<&str>,
-        place: Place,
+        place: Place<'_>,
         sink: &mut impl FnMut(Event<'_>),
     ) {
         if self.options.role == Role::Client {
@@ -287,23 +333,23 @@ impl State {
         };
         self.write_error(&Id::Null, code, data, place);
         self.counters.reject(reason);
-        sink(Event::Rejected { reason, answered: true, size: place.size });
+        sink(rejected(reason, true, None, place));
     }
 
-    fn refuse(&mut self, id: &Id, refusal: &Refusal, place: Place) {
+    fn refuse(&mut self, id: &Id, refusal: &Refusal, place: Place<'_>) {
         self.counters.refused += 1;
         let reply = self.reply_to(place);
         let (code, message, data) = (refusal.code(), refusal.message(), refusal.data());
         self.reply(reply, |out| write_error(out, id, code, &message, data.as_deref()));
     }
 
-    fn write_error(&mut self, id: &Id, code: i32, data: Option<&str>, place: Place) {
+    fn write_error(&mut self, id: &Id, code: i32, data: Option<&str>, place: Place<'_>) {
         let reply = self.reply_to(place);
         let message = if code == PARSE_ERROR { "Parse error" } else { "Invalid request" };
         self.reply(reply, |out| write_error(out, id, code, message, data));
     }
 
-    fn reply_to(&mut self, place: Place) -> ReplyTo {
+    fn reply_to(&mut self, place: Place<'_>) -> ReplyTo {
         place.batch.map_or(ReplyTo::Line, |batch| ReplyTo::Slot(self.batches.add_slot(batch)))
     }
 
@@ -320,6 +366,10 @@ impl State {
         self.tokens += 1;
         Token::new(self.tokens)
     }
+}
+
+fn rejected(reason: Reason, answered: bool, code: Option<i32>, place: Place<'_>) -> Event<'_> {
+    Event::Rejected { reason, answered, code, raw: place.raw, size: place.size }
 }
 
 /// A method as text; a lone surrogate in it, which no known method has, is replaced.

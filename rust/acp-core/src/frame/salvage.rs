@@ -24,6 +24,8 @@ pub struct Salvaged {
     pub(crate) call: bool,
     /// A result or an error, and no method.
     pub(crate) response: bool,
+    /// The first bytes of the frame, as many as were to be kept.
+    pub(crate) head: Vec<u8>,
 }
 
 /// The id of such a frame.
@@ -41,6 +43,8 @@ pub(crate) enum SalvagedId {
 #[derive(Debug, Default)]
 pub(crate) struct Salvage {
     size: usize,
+    kept: usize,
+    head: Vec<u8>,
     /// The last byte that was fed.
     last: u8,
     state: State,
@@ -131,8 +135,15 @@ impl Salvage {
         Some((salvage.finish(), at))
     }
 
+    /// Begins a search that keeps the first bytes, at most `kept`.
+    pub(crate) fn keeping(kept: usize) -> Self {
+        Self { kept, ..Self::default() }
+    }
+
     /// Goes on with the next part.
     pub(crate) fn feed(&mut self, part: &[u8]) {
+        let room = part.len().min(self.kept - self.head.len());
+        self.head.extend_from_slice(part.get(..room).unwrap_or_default());
         self.size = self.size.saturating_add(part.len());
         if let Some(last) = part.last() {
             self.last = *last;
@@ -150,7 +161,9 @@ impl Salvage {
     }
 
     /// What was found.
-    pub(crate) fn finish(self) -> Salvaged {
+    pub(crate) fn finish(mut self) -> Salvaged {
+        let size = self.size - usize::from(self.last == b'\r');
+        self.head.truncate(size);
         let told = self.state == State::End && self.object;
         let id = match self.members.has(Member::Id) {
             false if told => SalvagedId::Absent,
@@ -162,10 +175,11 @@ impl Salvage {
         let answer = self.members.has(Member::Result) || self.members.has(Member::Error);
         let method = self.members.has(Member::Method);
         Salvaged {
-            size: self.size - usize::from(self.last == b'\r'),
+            size,
             id,
             call: told && self.text_method && !answer,
             response: told && answer && !method,
+            head: self.head,
         }
     }
 

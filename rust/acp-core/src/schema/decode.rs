@@ -6,6 +6,7 @@
 use super::encode::takes_null;
 use super::fault::{Fault, FaultKind, Loc};
 use super::input::{Build, Input, Kind};
+use super::notes::{Mark, Notes, Skipped};
 use super::table::{Extra, Field, Flags, Record, Scope, ScopeRule, Type};
 
 /// Options of decoding.
@@ -13,13 +14,9 @@ use super::table::{Extra, Field, Flags, Record, Scope, ScopeRule, Type};
 pub struct Options {
     /// The compatibility profile: whole doubles and strings of digits are integers.
     pub lax: bool,
-    /// A string that no closed set knows is kept.
+    /// A string that no closed set knows is kept, and an object whose discriminator no union knows, as it is.
     pub keep_unknown: bool,
 }
-
-/// With so many faults in one array or map, the rest of it is not looked at: what a peer sends must not decide how long
-/// the answer to it is.
-const MOST_FAULTS: usize = 64;
 
 /// Why decoding of one value ended.
 pub(super) enum Stop<E> {
@@ -66,13 +63,13 @@ pub struct Decoder<I, B> {
     /// What makes the results.
     pub build: B,
     pub(super) options: Options,
-    faults: Vec<Fault>,
+    pub(super) notes: Notes,
 }
 
 impl<I: Input, B: Build<I>> Decoder<I, B> {
     /// Reads from `input` into `build`.
     pub fn new(input: I, build: B, options: Options) -> Self {
-        Self { input, build, options, faults: Vec::new() }
+        Self { input, build, options, notes: Notes::default() }
     }
 
     /// Decodes the value at `value` as a `ty`.
@@ -80,50 +77,38 @@ impl<I: Input, B: Build<I>> Decoder<I, B> {
     /// # Errors
     /// The faults of the value, outermost step of each path last; or the builder's error.
     pub fn decode(&mut self, ty: &Type, value: I::Value) -> Result<B::Value, Failure<B::Error>> {
-        self.faults.clear();
+        self.notes = Notes::default();
         self.value(ty, value).map_err(|stop| self.failure(stop))
+    }
+
+    /// What was left out of the value that was decoded last, taken.
+    pub fn skipped(&mut self) -> Skipped {
+        self.notes.take_skipped()
     }
 
     pub(super) fn failure(&mut self, stop: Stop<B::Error>) -> Failure<B::Error> {
         match stop {
             Stop::Failed(error) => Failure::Failed(error),
-            Stop::Invalid | Stop::Retag => Failure::Invalid(std::mem::take(&mut self.faults)),
+            Stop::Invalid | Stop::Retag => Failure::Invalid(self.notes.take_faults()),
         }
     }
 
     #[cold]
     pub(super) fn fault(&mut self, kind: FaultKind) -> Stop<B::Error> {
-        self.faults.push(Fault { path: Vec::new(), kind });
+        self.notes.fault(kind);
         Stop::Invalid
     }
 
-    #[cold]
-    pub(super) fn locate(&mut self, mark: usize, step: Loc) {
-        for fault in self.faults.iter_mut().skip(mark) {
-            fault.path.push(step);
-        }
-    }
-
-    /// The number of faults so far, for [`Decoder::forget`].
-    pub(super) fn mark(&self) -> usize {
-        self.faults.len()
-    }
-
-    /// Drops the faults since `mark`.
-    pub(super) fn forget(&mut self, mark: usize) {
-        self.faults.truncate(mark);
-    }
-
-    /// Runs `attempt`; a value that does not fit is None and leaves no fault.
+    /// Runs `attempt`; a value that does not fit is None and leaves no note.
     pub(super) fn attempt(
         &mut self,
         attempt: impl FnOnce(&mut Self) -> Decoded<I, B>,
     ) -> Result<Option<B::Value>, Stop<B::Error>> {
-        let mark = self.faults.len();
+        let mark = self.notes.mark();
         match attempt(self) {
             Ok(value) => Ok(Some(value)),
             Err(Stop::Invalid) => {
-                self.faults.truncate(mark);
+                self.notes.forget(mark);
                 Ok(None)
             }
             Err(stop) => Err(stop),
@@ -189,21 +174,24 @@ impl<I: Input, B: Build<I>> Decoder<I, B> {
         skip: bool,
     ) -> Result<(B::Value, bool), Stop<B::Error>> {
         self.expect(value, Kind::List, FaultKind::List)?;
-        let mark = self.faults.len();
+        let mark = self.notes.mark();
         let mut list = self.build.begin_list()?;
         let mut items = self.input.items(value);
         let mut index = 0;
         while let Some(place) = self.input.item(&mut items) {
-            let before = self.faults.len();
+            let before = self.notes.mark();
             match self.value(item, place) {
-                Ok(made) => self.build.push(&mut list, made)?,
+                Ok(made) => {
+                    self.notes.inside(before, Loc::Index(index));
+                    self.build.push(&mut list, made)?;
+                }
                 Err(Stop::Invalid) => {
                     if skip {
-                        self.faults.truncate(before);
+                        self.notes.skip(before, Some(Loc::Index(index)));
                     } else {
-                        self.locate(before, Loc::Index(index));
+                        self.notes.locate(before, Loc::Index(index));
                     }
-                    if self.faults.len() - mark >= MOST_FAULTS {
+                    if self.notes.is_full(mark) {
                         return Err(Stop::Invalid);
                     }
                     self.input.pass(place);
@@ -212,7 +200,7 @@ impl<I: Input, B: Build<I>> Decoder<I, B> {
             }
             index += 1;
         }
-        if self.faults.len() > mark {
+        if self.notes.is_faulty(mark) {
             return Err(Stop::Invalid);
         }
         let empty = self.build.is_empty(&list);
@@ -221,7 +209,7 @@ impl<I: Input, B: Build<I>> Decoder<I, B> {
 
     fn map(&mut self, item: &Type, value: I::Value) -> Decoded<I, B> {
         self.expect(value, Kind::Object, FaultKind::Object)?;
-        let mark = self.faults.len();
+        let mark = self.notes.mark();
         let mut map = self.build.begin_map()?;
         let mut members = self.input.members(value);
         // For when a member does not fit: whether each is the last one of its name.
@@ -229,9 +217,10 @@ impl<I: Input, B: Build<I>> Decoder<I, B> {
         let mut index = 0;
         // No member has an empty expected name in practice; one that does is found by its key all the same.
         while let Some((key, place)) = self.input.next(&mut members, "\0") {
-            let before = self.faults.len();
+            let before = self.notes.mark();
             match self.value(item, place) {
                 Ok(made) => {
+                    self.notes.inside(before, Loc::Key);
                     if let Some(key) = key {
                         self.build.insert(&mut map, &mut self.input, key, made)?;
                     }
@@ -239,11 +228,11 @@ impl<I: Input, B: Build<I>> Decoder<I, B> {
                 Err(Stop::Invalid) => {
                     let last = last.get_or_insert_with(|| self.input.last_of_names(value));
                     if last.get(index).is_none_or(|last| *last) {
-                        self.locate(before, Loc::Key);
+                        self.notes.locate(before, Loc::Key);
                     } else {
-                        self.faults.truncate(before);
+                        self.notes.forget(before);
                     }
-                    if self.faults.len() - mark >= MOST_FAULTS {
+                    if self.notes.is_full(mark) {
                         return Err(Stop::Invalid);
                     }
                     self.input.pass(place);
@@ -252,7 +241,7 @@ impl<I: Input, B: Build<I>> Decoder<I, B> {
             }
             index += 1;
         }
-        if self.faults.len() > mark { Err(Stop::Invalid) } else { Ok(self.build.end_map(map)) }
+        if self.notes.is_faulty(mark) { Err(Stop::Invalid) } else { Ok(self.build.end_map(map)) }
     }
 
     // -- records ------------------------------------------------------------------------------------------------------
@@ -275,7 +264,7 @@ impl<I: Input, B: Build<I>> Decoder<I, B> {
             }
             _ => return Err(self.fault(FaultKind::Object)),
         }
-        let mark = self.faults.len();
+        let mark = self.notes.mark();
         let (inactive, keep) = self.deciders(record, value);
         let mut object = self.build.begin(record)?;
         let mut state = Members::default();
@@ -310,12 +299,12 @@ impl<I: Input, B: Build<I>> Decoder<I, B> {
             open &= open - 1;
             let Some(field) = record.fields.get(index) else { break };
             if field.flags.has(Flags::REQUIRED) && !field.flags.has(Flags::TOLERATED) {
-                let before = self.faults.len();
-                self.fault(FaultKind::Missing);
-                self.locate(before, Loc::Member(field.wire));
+                let before = self.notes.mark();
+                self.notes.fault(FaultKind::Missing);
+                self.notes.locate(before, Loc::Member(field.wire));
             }
         }
-        if self.faults.len() > mark {
+        if self.notes.is_faulty(mark) {
             return Err(Stop::Invalid);
         }
         Ok(self.build.end(object, record, state.set)?)
@@ -376,7 +365,7 @@ impl<I: Input, B: Build<I>> Decoder<I, B> {
         place: I::Value,
         object: &mut B::Object,
         state: &mut Members,
-        mark: usize,
+        mark: Mark,
     ) -> Result<(), Stop<B::Error>> {
         let known = field.flags.has(Flags::REQUIRED.and(Flags::THREE_STATE));
         if I::NULL_IS_ABSENT
@@ -388,28 +377,30 @@ impl<I: Input, B: Build<I>> Decoder<I, B> {
             return Ok(());
         }
         let bit = 1 << index;
-        let before = self.faults.len();
+        let before = self.notes.mark();
         let again = state.present & bit != 0;
         state.present |= bit;
         match self.member(field, place) {
             Ok(Some(made)) => {
+                self.notes.inside(before, Loc::Member(field.wire));
                 self.build.set(object, index, made);
                 state.set |= bit;
                 if again {
-                    self.settle(mark, before, field);
+                    self.notes.settle(mark, before, field);
                 }
             }
             Ok(None) => {
+                self.notes.inside(before, Loc::Member(field.wire));
                 if again {
                     self.build.unset(object, index);
-                    self.settle(mark, before, field);
+                    self.notes.settle(mark, before, field);
                 }
                 state.set &= !bit;
             }
             Err(Stop::Invalid) => {
-                self.locate(before, Loc::Member(field.wire));
+                self.notes.locate(before, Loc::Member(field.wire));
                 if again {
-                    self.settle(mark, before, field);
+                    self.notes.settle(mark, before, field);
                 }
                 self.build.unset(object, index);
                 state.set &= !bit;
@@ -419,24 +410,13 @@ impl<I: Input, B: Build<I>> Decoder<I, B> {
                         && scope.groups.iter().any(|group| group.contains(&index))
                 });
                 if scoped {
-                    self.faults.truncate(before);
+                    self.notes.forget(before);
                 }
                 self.input.pass(place);
             }
             Err(stop) => return Err(stop),
         }
         Ok(())
-    }
-
-    /// Drops the faults that an earlier member of the same name left: the last one wins.
-    #[cold]
-    fn settle(&mut self, mark: usize, before: usize, field: &Field) {
-        let mut at = 0;
-        self.faults.retain(|fault| {
-            at += 1;
-            let earlier = at > mark && at <= before;
-            !(earlier && fault.path.last() == Some(&Loc::Member(field.wire)))
-        });
     }
 
     /// The value of a member; None when it reads as absent.
@@ -457,7 +437,7 @@ impl<I: Input, B: Build<I>> Decoder<I, B> {
                 return Ok(None);
             }
         }
-        let before = self.faults.len();
+        let before = self.notes.mark();
         let made = match field.ty {
             Type::List(item) => {
                 let list = self.list(item, place, flags.has(Flags::SKIP_ITEMS));
@@ -474,7 +454,12 @@ impl<I: Input, B: Build<I>> Decoder<I, B> {
         match made {
             Ok(made) => Ok(Some(made)),
             Err(Stop::Invalid) if flags.has(Flags::LENIENT) => {
-                self.faults.truncate(before);
+                // Null is a way to say nothing, so that nothing is lost with it.
+                if self.input.kind(place) == Kind::Null {
+                    self.notes.forget(before);
+                } else {
+                    self.notes.skip(before, None);
+                }
                 self.input.pass(place);
                 Ok(None)
             }

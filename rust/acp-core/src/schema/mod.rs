@@ -10,6 +10,7 @@ pub mod fault;
 pub mod generated;
 pub mod input;
 mod json_input;
+mod notes;
 mod place;
 mod scalar;
 pub mod table;
@@ -18,4 +19,5 @@ pub mod value;
 
 pub use fault::{Fault, FaultKind, Loc};
 pub use json_input::{Json, digits, whole};
+pub use notes::Skipped;
 pub use place::Place;

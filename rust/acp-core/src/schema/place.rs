@@ -6,6 +6,7 @@
 use super::decode::{Decoded, Decoder, Failure, Stop, Tags};
 use super::fault::{FaultKind, Loc};
 use super::input::{Build, Input, Kind};
+use super::notes::Notes;
 use super::table::{Record, Schema, Target, Type, Union};
 
 /// Where a record stands among the unions.
@@ -51,7 +52,7 @@ impl<I: Input, B: Build<I>> Decoder<I, B> {
         place: Place,
         value: I::Value,
     ) -> Result<B::Value, Failure<B::Error>> {
-        self.forget(0);
+        self.notes = Notes::default();
         self.members_at(record, place, value).map_err(|stop| self.failure(stop))
     }
 
@@ -76,10 +77,10 @@ impl<I: Input, B: Build<I>> Decoder<I, B> {
             return self.record(record, value, tags, None);
         };
         let tags = Tags { outer, wire: tag.wire, value: Some(tag.value) };
-        let mark = self.mark();
+        let mark = self.notes.mark();
         match self.record(record, value, Some(tags), None) {
             Err(Stop::Retag) => {
-                self.forget(mark);
+                self.notes.forget(mark);
                 let agree = |text: &str| text == tag.value;
                 self.agree(value, tag.wire, agree, FaultKind::UnknownVariant)?;
                 // Two spellings of it that contradict each other.
@@ -103,9 +104,9 @@ impl<I: Input, B: Build<I>> Decoder<I, B> {
             Kind::Str => kind,
             _ => FaultKind::TagMissing,
         };
-        let mark = self.mark();
+        let mark = self.notes.mark();
         let stop = self.fault(kind);
-        self.locate(mark, Loc::Member(wire));
+        self.notes.locate(mark, Loc::Member(wire));
         Err(stop)
     }
 }

@@ -27,11 +27,11 @@ impl<I: Input, B: Build<I>> Decoder<I, B> {
             && let Some((variant, record)) = self.known(union, place).and_then(with_record)
         {
             let tags = Tags { outer, wire: union.tag, value: Some(variant.value) };
-            let mark = self.mark();
+            let mark = self.notes.mark();
             self.input.pass(place);
             match self.record(record, value, Some(tags), Some(members)) {
-                Err(Stop::Retag) => self.forget(mark),
-                Err(Stop::Invalid) if falls_through(union, variant) => self.forget(mark),
+                Err(Stop::Retag) => self.notes.forget(mark),
+                Err(Stop::Invalid) if falls_through(union, variant) => self.notes.forget(mark),
                 done => return done,
             }
         }
@@ -79,6 +79,9 @@ impl<I: Input, B: Build<I>> Decoder<I, B> {
             }
             (Some(record), _) => self.record(record, value, Some(tags), None),
             (None, Some(other)) if is_text => self.other(other, value, outer),
+            (None, None) if is_text && variant.is_none() && self.options.keep_unknown => {
+                Ok(self.build.open(&mut self.input, value)?)
+            }
             (None, _) if is_text => Err(self.fault(FaultKind::UnknownVariant)),
             (None, _) => Err(self.fault(FaultKind::TagMissing)),
         }

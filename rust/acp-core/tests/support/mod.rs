@@ -192,7 +192,7 @@ pub fn describe(event: &Event<'_>) -> String {
                     format!("error {code} {}{data}", text(*message))
                 }
                 Outcome::Mismatch { selected, text } => format!("mismatch {selected} {text}"),
-                Outcome::Malformed => "malformed".to_owned(),
+                Outcome::Malformed { .. } => "malformed".to_owned(),
             };
             format!("response {id} {method} {outcome}{}", lane_text(*lane))
         }
