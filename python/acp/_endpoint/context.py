@@ -49,6 +49,10 @@ class Context:
         """The id that the peer gave to the request; None for a notification, too."""
         return getattr(self._run.event, "id", None)
 
+    def raw_params(self) -> bytes | None:
+        """The JSON text of the params as received, unknown members included; None when absent."""
+        return self._run.event.raw_params()
+
     @property
     def session_id(self) -> str | None:
         """The session of the message, if it names one."""

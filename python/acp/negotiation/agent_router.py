@@ -6,10 +6,9 @@ makes of it, and all that follows, is that agent's alone.
 
 from __future__ import annotations
 
-import logging
 from typing import TYPE_CHECKING, Any
 
-from anyio import move_on_after
+from anyio import BrokenResourceError, CancelScope, ClosedResourceError, move_on_after
 
 from acp import _core
 from acp._core import NotificationReceived, RequestReceived
@@ -24,8 +23,6 @@ if TYPE_CHECKING:
     from acp._transports.base import Transport
 
 __all__ = ("AgentRouter", "unsupported_protocol_version")
-
-_log = logging.getLogger("acp")
 
 
 def unsupported_protocol_version(requested: int, supported: Sequence[int]) -> RequestError:
@@ -87,16 +84,20 @@ class AgentRouter:
     async def serve(self, transport: Transport) -> None:
         """Serves one connection until its input ends.
 
-        Raises what the `serve` of the chosen agent raises.
+        Raises what the `serve` of the chosen agent raises, and ConnectionClosed when the transport
+        fails before one is chosen.
         """
+        chosen = None
         try:
             await transport.open()
             chosen = await self._choose(transport)
-        except BaseException:
-            await transport.close()
-            raise
+        except (BrokenResourceError, ClosedResourceError) as exc:
+            raise transport.closed_error() from exc
+        finally:
+            if chosen is None:
+                with CancelScope(shield=True):
+                    await transport.close()
         if chosen is None:
-            await transport.close()
             return
         agent, resumed = chosen
         await agent.serve(resumed)
@@ -117,11 +118,20 @@ class AgentRouter:
                     probe.respond_error(call.token, refusal.code, refusal.message, *data)
                 elif call.token is not None:
                     probe.handled(call.token)
-            with move_on_after(self._limits.draining) as patience:
-                await transport.send(probe.take_output())
-            if patience.cancelled_caught or (refusal is not None and self._close_on_rejection):
+            if not await self._send(transport, probe.take_output()):
+                return None
+            if refusal is not None and self._close_on_rejection:
                 return None
         return None
+
+    async def _send(self, transport: Transport, data: bytes) -> bool:
+        """Sends what is said before an agent is chosen. False when the client takes it no more."""
+        try:
+            with move_on_after(self._limits.draining) as patience:
+                await transport.send(data)
+        except (BrokenResourceError, ClosedResourceError):
+            return False
+        return not patience.cancelled_caught
 
     def _judge(self, calls: list[Any]) -> tuple[Endpoint | None, RequestError | None]:
         """Who serves a connection that begins with these calls, or what its requests get."""

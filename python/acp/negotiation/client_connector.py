@@ -7,9 +7,9 @@ that is safe. Each version has a client of its own; nothing is converted.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
-from anyio import Event
+from anyio import BrokenResourceError, Event
 
 from acp import _core
 from acp._core import FrameRejected, RequestReceived, ResponseReceived
@@ -129,13 +129,30 @@ def _asks_for_the_same(client: Endpoint, asked: bytes) -> bool:
     """
     version = client.facts.version
     try:
-        normal = json.loads(_core.initialize_params(version, asked))
-        kept = _core.decode(2, "InitializeRequest", asked)
-        lossless = json.loads(_core.encode(kept, version=2)) == json.loads(asked)
+        lossless = _through_objects(2, asked) == json.loads(asked)
+        normal = _through_objects(version, _core.initialize_params(version, asked))
     except ValueError:
         return False
     own = json.loads(_core.encode(client.facts.opening(client), version=version))
+    # Where an object of one version is a flag of the other, what was in it is lost.
+    lossless = lossless and _metadata(normal) == _metadata(json.loads(asked))
     return lossless and normal == {**own, "protocolVersion": version}
+
+
+def _through_objects(version: int, params: bytes) -> Any:
+    """Params of `initialize` as their objects would be written."""
+    read = _core.decode(version, "InitializeRequest", params)
+    return json.loads(_core.encode(read, version=version))
+
+
+def _metadata(value: Any) -> list[Any]:
+    """All `_meta` in a JSON value."""
+    found: list[Any] = []
+    if not isinstance(value, dict):
+        return found
+    for name, member in cast("dict[str, Any]", value).items():
+        found += [member] if name == "_meta" else _metadata(member)
+    return found
 
 
 class Watched(Transport):
@@ -195,6 +212,9 @@ class Watched(Transport):
             or (isinstance(event, FrameRejected) and event.reason == "response")
             for event in self._probe.receive(frame)
         )
+        if self._answered and frame.lstrip().startswith(b"["):
+            message = "The initialize request and its response have to be separate messages"
+            raise BrokenResourceError(message)
         return frame
 
     async def send(self, data: bytes | memoryview) -> None:

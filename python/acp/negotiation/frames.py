@@ -35,8 +35,10 @@ class FrameReader:
         """
         while (end := self._read.find(b"\n", self._looked_at)) < 0:
             self._looked_at = len(self._read)
+            if len(self._read) > self._longest:
+                self.is_over = True
             data = b"" if self.is_over else await self._transport.receive()
-            if not data or len(self._read) > self._longest:
+            if not data:
                 self.is_over = True
                 return self._take(len(self._read))
             self._read += data
