@@ -235,7 +235,7 @@ async def test_with_version_1_alone_it_is_asked_for_at_once() -> None:
 
 
 async def test_an_answer_inside_an_array_ends_the_attempt() -> None:
-    """C-071 asks for an error; an array with the one answer is read like that answer here."""
+    """C-071."""
 
     async def serve(transport: acp.Transport) -> None:
         await transport.open()
@@ -246,8 +246,11 @@ async def test_an_answer_inside_an_array_ends_the_attempt() -> None:
         await transport.receive()
         await transport.close()
 
-    async with clients(serve) as made, made.connector().connect(made.open) as connection:
-        assert connection.protocol_version == 2
+    async with clients(serve) as made:
+        with pytest.raises(acp.ConnectionClosed) as caught:
+            async with made.connector().connect(made.open):
+                pass
+        assert "separate messages" in str(caught.value.__cause__)
 
 
 def test_a_connector_needs_a_client() -> None:
