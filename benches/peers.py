@@ -19,6 +19,7 @@ from tools import bounded, rust_peer, tomls
 __all__ = ("Missing", "Peer", "set_up")
 
 SECONDS = 300.0
+CLIENT_V2 = Path(__file__).with_name("programs") / "ts_client_v2.mjs"
 RUST_SDK = "agent-client-protocol"
 
 
@@ -30,6 +31,8 @@ class Peer:
     version: str
     client: tuple[str, ...]
     agent: tuple[str, ...]
+    client_v2: tuple[str, ...] | None = None
+    """A client of protocol version 2, which prints microseconds for each update."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +56,7 @@ def typescript(sources: Path) -> Peer:
         raise RuntimeError(message)
     folder = rust_peer.cache() / "typescript"
     folder.mkdir(parents=True, exist_ok=True)
-    for path in files:
+    for path in (*files, CLIENT_V2):
         shutil.copyfile(path, folder / path.name)
     digest = hashlib.sha256((folder / "package.json").read_bytes()).hexdigest()
     stamp = folder / "installed"
@@ -70,6 +73,7 @@ def typescript(sources: Path) -> Peer:
         json.loads(package.read_text("utf-8"))["version"],
         (node, str(folder / "ts_client.mjs")),
         (node, str(folder / "ts_agent.mjs")),
+        (node, str(folder / CLIENT_V2.name)),
     )
 
 

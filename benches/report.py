@@ -26,6 +26,7 @@ NAMES = {
     "typescript": "TypeScript SDK",
     "rust": "Rust SDK",
     "plain": "no SDK",
+    "acp.v1": "acp.v1",
     "msgspec": "msgspec",
     "orjson": "orjson",
 }

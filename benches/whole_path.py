@@ -19,6 +19,7 @@ from benches.runs import AGENT, PROGRAMS, SECONDS, Numbers, Side
 
 __all__ = ("measure",)
 
+OURS = "native"
 UPDATES, ROUND_TRIPS = "100000", "2000"
 RAW_AGENT = (sys.executable, str(PROGRAMS / "raw_agent.py"))
 RAW_CLIENT = (sys.executable, str(PROGRAMS / "raw_client.py"))
@@ -70,6 +71,19 @@ def agent(side: Side | Peer) -> dict[str, float]:
     return found
 
 
+def endpoints(side: Side | Peer, numbers: Numbers) -> None:
+    """Updates read by the endpoints of each version, and by those of others for version 2."""
+    if isinstance(side, Peer):
+        if side.client_v2 is not None:
+            (found,) = run(*side.client_v2, UPDATES, *RAW_AGENT, "2")
+            numbers.add("client update, version 2", side.name, found["update"])
+    elif side.name == OURS:
+        program = (str(side.python), str(PROGRAMS / "endpoint_client.py"))
+        for version, name in (("1", "acp.v1"), ("2", OURS)):
+            (found,) = run(*program, version, UPDATES, *RAW_AGENT, version)
+            numbers.add("client update, version 2", name, found["update"])
+
+
 def once(side: Side | Peer, numbers: Numbers) -> None:
     """Takes every measurement of one SDK."""
     found = client(side, one_core=False)
@@ -82,6 +96,7 @@ def once(side: Side | Peer, numbers: Numbers) -> None:
         shared = client(side, one_core=True)
         numbers.add("round trip, one core", side.name, shared["round_trip"])
     numbers.add("agent update", side.name, agent(side)["update"])
+    endpoints(side, numbers)
 
 
 def without_any(numbers: Numbers) -> None:

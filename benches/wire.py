@@ -8,7 +8,18 @@ from __future__ import annotations
 import json
 from typing import Any
 
-__all__ = ("CHUNK", "FRAMES", "KINDS", "PLAN", "SESSION", "TEXT", "TOOL_UPDATE", "frame")
+__all__ = (
+    "CHUNK",
+    "CHUNK_V2",
+    "FRAMES",
+    "KINDS",
+    "PLAN",
+    "SESSION",
+    "TEXT",
+    "TOOL_UPDATE",
+    "TOOL_UPDATE_V2",
+    "frame",
+)
 
 SESSION = "session-7f3a"
 TEXT = "The parser takes one line, and then stops."
@@ -61,6 +72,35 @@ PLAN = update(
             {"content": f"Step {n}: read the next file", "priority": "high", "status": "pending"}
             for n in range(8)
         ],
+    },
+)
+
+CHUNK_V2 = update(
+    {
+        "sessionUpdate": "agent_message_chunk",
+        "messageId": "message-1",
+        "content": {"type": "text", "text": TEXT},
+    },
+)
+
+TOOL_UPDATE_V2 = update(
+    {
+        "sessionUpdate": "tool_call_update",
+        "toolCallId": "call-42",
+        "status": "completed",
+        "content": [
+            {
+                "type": "content",
+                "content": {"type": "text", "text": "src/parser.py:17: unused name\n" * 4},
+            },
+            {
+                "type": "diff",
+                "changes": [{"operation": "modify", "path": "/home/dev/app/src/parser.py"}],
+            },
+        ],
+        "locations": [{"path": "/home/dev/app/src/parser.py", "line": 17}],
+        "rawInput": {"path": "/home/dev/app/src/parser.py", "limit": 9},
+        "rawOutput": {"ok": True, "n": 5},
     },
 )
 
