@@ -277,18 +277,27 @@ def test_a_version_1_diff_is_a_variant_of_its_own_in_version_2() -> None:
     assert union.rule == "first_present"
 
 
-def test_the_id_of_a_configuration_option_is_read_under_its_version_1_name() -> None:
-    aliases = {
-        (r.name, f.wire): f.alias
-        for r in VERSIONS[1].records
-        for f in r.fields
-        if f.alias is not None
-    }
-    assert aliases == {
-        ("OtherSessionConfigOption", "configId"): "id",
-        ("SessionConfigOptionBoolean", "configId"): "id",
-        ("SessionConfigOptionSelect", "configId"): "id",
-    }
+def test_the_id_of_a_configuration_option_is_read_under_its_name_of_the_other_version() -> None:
+    aliases = [
+        {
+            (r.name, f.wire): f.alias
+            for r in version.records
+            for f in r.fields
+            if f.alias is not None
+        }
+        for version in VERSIONS
+    ]
+    assert aliases == [
+        {
+            ("SessionConfigOptionBoolean", "id"): "configId",
+            ("SessionConfigOptionSelect", "id"): "configId",
+        },
+        {
+            ("OtherSessionConfigOption", "configId"): "id",
+            ("SessionConfigOptionBoolean", "configId"): "id",
+            ("SessionConfigOptionSelect", "configId"): "id",
+        },
+    ]
 
 
 def test_absent_members_of_version_1_are_none_where_the_release_names_no_default() -> None:

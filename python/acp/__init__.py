@@ -62,6 +62,10 @@ if TYPE_CHECKING:
     from acp._transports.stdio import (
         stdio_transport,
     )
+    from acp._versions import (
+        HIGHEST_MODELED,
+        SERVED,
+    )
     from acp.core import (
         connect_to_agent,
         run_agent,
@@ -213,6 +217,7 @@ __all__ = [
     "ElicitationSchema",
     "ElicitationStringPropertySchema",
     "ElicitationUrlCapabilities",
+    "HIGHEST_MODELED",
     "HandlerInfo",
     "InboxClosed",
     "InboxFinished",
@@ -247,6 +252,7 @@ __all__ = [
     "RequestPermissionResponse",
     "RequestTimeout",
     "Responder",
+    "SERVED",
     "SentRequest",
     "SessionNotification",
     "SetSessionConfigOptionResponse",
@@ -314,6 +320,7 @@ _MODULES = {
     "acp._transports.memory": "memory_pair",
     "acp._transports.process": "process_transport",
     "acp._transports.stdio": "stdio_transport",
+    "acp._versions": "HIGHEST_MODELED SERVED",
     "acp.core": "connect_to_agent run_agent",
     "acp.exceptions": (
         "ConnectionClosed InternalError LocalProtocolError RemoteProtocolError RequestError "

@@ -139,9 +139,11 @@ def encode(
 ) -> bytes:
     """The compact JSON text of a schema object or of plain JSON data.
 
-    With `type_name`, as a value of that type. Without `keep_defaults`, members that were set to
-    their default are left out, as the reference implementation of the schema does. Raises
-    ValidationError for what JSON has no form for, ValueError beyond 1,024 levels of nesting.
+    With `type_name`, as a value of that type of `version`, and an object of the other version has
+    no form wherever a type is expected: TypeError. Without it, objects are written as their own
+    version has them. Without `keep_defaults`, members that were set to their default are left out,
+    as the reference implementation of the schema does. Raises ValidationError for what JSON has no
+    form for, ValueError beyond 1,024 levels of nesting.
     """
 
 def requested_version(params: bytes | str) -> int | None:
@@ -389,10 +391,12 @@ class Connection:
 
         `params`: a schema object, plain JSON data (object or array), or None. Those of `initialize`
         are made to ask for the connection's version, and have to fit it. Raises LocalProtocolError
-        for what the rules of initialization do not allow now; no id is used then.
+        for what the rules of initialization do not allow now, TypeError for an object of the other
+        version where this one has a type, and as the params of a method that is not in the
+        protocol's tables and no extension: nothing is queued then.
         """
     def notify(self, method: str, params: Any = None) -> None:
-        """Queues a notification. Raises LocalProtocolError as `request` does."""
+        """Queues a notification; see `request`."""
     def cancel(self, request_id: int) -> bool:
         """Queues `$/cancel_request` for a pending request of ours, once.
 
@@ -403,8 +407,9 @@ class Connection:
     def respond(self, token: int, result: Any) -> bool:
         """Queues the answer of a request. False when it was answered before.
 
-        Raises when `result` cannot be written; the request stays open. Where one of `initialize`
-        does not fit, the answer is an internal error, and ValidationError (not with `lax`) tells.
+        Raises when `result` cannot be written, as `request` does; the request stays open. Where one
+        of `initialize` does not fit, the answer is an internal error, and ValidationError (not with
+        `lax`) tells.
         """
     def respond_error(self, token: int, code: int, message: str, data: Any = ...) -> bool:
         """Queues an error answer. `data` left out: no such member."""

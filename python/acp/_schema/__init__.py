@@ -11,5 +11,5 @@ from typing import Final
 
 __all__ = ["SCHEMA_HASH"]
 
-SCHEMA_HASH: Final = "98567119efcddb7e9114b5520700ce590c5affe34eca35e594033d9b551fe7ca"
+SCHEMA_HASH: Final = "adc8fa8c66e513e9b187756e772bc63a4f47a14333e84625270c2e422dca563c"
 """Digest of the facts; the extension carries the same one."""

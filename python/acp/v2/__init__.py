@@ -12,10 +12,29 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from acp.v2 import schema as schema
     from acp.v2._endpoint import Agent, Client, Connection, Context
+    from acp.v2._folding import apply_meta_update, apply_update
+    from acp.v2._projection import SessionProjection
+    from acp.v2._views import ProjectionLimits, ProjectionStats, TerminalView
 
-__all__ = ["Agent", "Client", "Connection", "Context"]
+__all__ = [
+    "Agent",
+    "Client",
+    "Connection",
+    "Context",
+    "ProjectionLimits",
+    "ProjectionStats",
+    "SessionProjection",
+    "TerminalView",
+    "apply_meta_update",
+    "apply_update",
+]
 
-_MODULES = {"acp.v2._endpoint": "Agent Client Connection Context"}
+_MODULES = {
+    "acp.v2._endpoint": "Agent Client Connection Context",
+    "acp.v2._folding": "apply_meta_update apply_update",
+    "acp.v2._projection": "SessionProjection",
+    "acp.v2._views": "ProjectionLimits ProjectionStats TerminalView",
+}
 """Where each public name is defined."""
 
 _HOMES = {name: module for module, names in _MODULES.items() for name in names.split()}

@@ -79,14 +79,34 @@ fn position(ty: &Type) -> Position {
     }
 }
 
-fn write_as(ty: Option<Type>, value: &Bound<'_, PyAny>, out: &mut Vec<u8>) -> PyResult<()> {
+/// Whether a method is outside of the protocol, so that its messages may hold anything.
+fn is_extension(method: &str) -> bool {
+    method.starts_with('_')
+}
+
+/// Appends params or a result for a peer of `version`, as a `ty`; None when the version has no such method.
+fn write_as(
+    version: u16,
+    ty: Option<Type>,
+    extension: bool,
+    value: &Bound<'_, PyAny>,
+    out: &mut Vec<u8>,
+) -> PyResult<()> {
+    if ty.is_none()
+        && !extension
+        && classes::of(value).is_some_and(|class| class.version() != version)
+    {
+        return Err(functions::foreign(&[]));
+    }
     let ty = ty.unwrap_or(Type::Any);
-    functions::write(&ty, value, position(&ty), out)
+    functions::write(&ty, value, position(&ty), Some(version), out)
 }
 
 /// Appends params; false when there are none.
 fn write_params(
-    method: Option<&Method>,
+    version: u16,
+    method: &str,
+    known: Option<&Method>,
     params: &Bound<'_, PyAny>,
     out: &mut Vec<u8>,
 ) -> PyResult<bool> {
@@ -101,7 +121,7 @@ fn write_params(
         let text = "JSON-RPC params must be an object or array";
         return Err(error::local(params.py(), -32602, text));
     }
-    write_as(method.map(|method| method.params), params, out)?;
+    write_as(version, known.map(|method| method.params), is_extension(method), params, out)?;
     Ok(true)
 }
 
@@ -318,8 +338,9 @@ impl Connection {
         let params = params.unwrap_or_else(|| py.None().into_bound(py));
         self.guarded(|this| {
             let known = this.theirs.find(py, true, method);
+            let version = this.decoding.get().version;
             this.core
-                .request(method, |out| write_params(known, &params, out))
+                .request(method, |out| write_params(version, method, known, &params, out))
                 .map_err(|error| not_sent(py, error))
         })
     }
@@ -335,8 +356,9 @@ impl Connection {
         let params = params.unwrap_or_else(|| py.None().into_bound(py));
         self.guarded(|this| {
             let known = this.theirs.find(py, false, method);
+            let version = this.decoding.get().version;
             this.core
-                .notify(method, |out| write_params(known, &params, out))
+                .notify(method, |out| write_params(version, method, known, &params, out))
                 .map_err(|error| not_sent(py, error))
         })
     }
@@ -355,13 +377,13 @@ impl Connection {
     fn respond(&mut self, token: u64, result: &Bound<'_, PyAny>) -> PyResult<bool> {
         let token = Token::new(token);
         self.guarded(|this| {
-            let known = this
-                .core
-                .method_of(token)
-                .and_then(|method| this.ours.find(result.py(), true, method));
-            let answered = this
-                .core
-                .respond(token, |out| write_as(known.map(|method| method.result), result, out))?;
+            let (known, extension) = match this.core.method_of(token) {
+                Some(method) => (this.ours.find(result.py(), true, method), is_extension(method)),
+                None => (None, true),
+            };
+            let (version, ty) = (this.decoding.get().version, known.map(|method| method.result));
+            let answered =
+                this.core.respond(token, |out| write_as(version, ty, extension, result, out))?;
             match answered {
                 Answered::Before => Ok(false),
                 // Whoever uses the compatibility profile is not told of a fault that the peer is told of.
@@ -384,7 +406,7 @@ impl Connection {
     ) -> PyResult<bool> {
         let mut text = Vec::new();
         if let Data(Some(data)) = data {
-            functions::write(&Type::Any, &data, Position::Free, &mut text)?;
+            functions::write(&Type::Any, &data, Position::Free, None, &mut text)?;
         }
         let text = std::str::from_utf8(&text)
             .map_err(|_| PyValueError::new_err("the data cannot be written"))?;

@@ -5,7 +5,7 @@ use acp_core::schema::decode::{Decoder, Failure, Options};
 use acp_core::schema::encode::{Encoder, Position};
 use acp_core::schema::generated::SCHEMA_HASH;
 use acp_core::schema::table::{Flags, Type};
-use acp_core::schema::{FaultKind, Json, Skipped, encode as encoding};
+use acp_core::schema::{FaultKind, Json, Loc, Skipped, encode as encoding};
 use pyo3::exceptions::{PyImportError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyString, PyType};
@@ -97,12 +97,13 @@ pub fn encode<'py>(
 ) -> PyResult<Bound<'py, PyBytes>> {
     let mut out = Vec::new();
     let ty = type_name.map(|name| type_of(version, name)).transpose()?;
+    let peer = type_name.map(|_| version);
     let (ty, position) = match ty {
         None => (Type::Any, Position::Free),
         Some(Type::Union(union)) => (Type::Union(union), Position::In(union)),
         Some(ty) => (ty, Position::Bare),
     };
-    write_as(&ty, value, position, keep_defaults, &mut out)?;
+    write_as(&ty, value, position, peer, keep_defaults, &mut out)?;
     Ok(PyBytes::new(value.py(), &out))
 }
 
@@ -168,29 +169,32 @@ pub fn decode_checked<'py>(
     }
 }
 
-/// Appends the JSON text of `value` as a `ty`; on failure, what was appended is cut off.
+/// Appends the JSON text of `value` as a `ty`, for a peer of a version; on failure, what was appended is cut off.
 pub fn write(
     ty: &Type,
     value: &Bound<'_, PyAny>,
     position: Position,
+    peer: Option<u16>,
     out: &mut Vec<u8>,
 ) -> PyResult<()> {
-    write_as(ty, value, position, true, out)
+    write_as(ty, value, position, peer, true, out)
 }
 
 fn write_as(
     ty: &Type,
     value: &Bound<'_, PyAny>,
     position: Position,
+    peer: Option<u16>,
     keep_defaults: bool,
     out: &mut Vec<u8>,
 ) -> PyResult<()> {
     let before = out.len();
-    let source = PySource(value.py());
+    let source = PySource { py: value.py(), version: peer };
     Encoder::new(&source, out, keep_defaults).value(ty, value, position).map_err(|failure| {
         out.truncate(before);
         match failure {
             encoding::Failure::Failed(error) => error,
+            encoding::Failure::Foreign(path) => foreign(&path),
             encoding::Failure::Invalid(fault) => match fault.kind {
                 FaultKind::Depth => {
                     PyValueError::new_err("the value is nested too deeply to be written as JSON")
@@ -199,4 +203,14 @@ fn write_as(
             },
         }
     })
+}
+
+/// The exception for an object that the peer's version has no form for; `path` is innermost step first.
+#[cold]
+pub fn foreign(path: &[Loc]) -> PyErr {
+    let steps: Vec<String> = path.iter().rev().map(ToString::to_string).collect();
+    let place = if steps.is_empty() { "the value to write".to_owned() } else { steps.join(".") };
+    PyTypeError::new_err(format!(
+        "{place} is an object of another protocol version, which has no form here"
+    ))
 }

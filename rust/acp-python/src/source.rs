@@ -14,7 +14,12 @@ use crate::unset::UnsetType;
 use crate::{classes, foreign, text};
 
 /// Reads Python objects.
-pub struct PySource<'py>(pub Python<'py>);
+pub struct PySource<'py> {
+    /// The interpreter.
+    pub py: Python<'py>,
+    /// The protocol version that is written for; None for each object's own.
+    pub version: Option<u16>,
+}
 
 type Object<'py> = Bound<'py, PyAny>;
 
@@ -64,7 +69,10 @@ impl<'py> Source for PySource<'py> {
             return Node::Bool(value.is_true());
         }
         if let Some(class) = classes::of(value) {
-            return Node::Record(class.record);
+            return match self.version {
+                Some(version) if version != class.version() => Node::Foreign(class.record),
+                _ => Node::Record(class.record),
+            };
         }
         if value.is_instance_of::<PyInt>() {
             return integer(value);
@@ -107,7 +115,7 @@ impl<'py> Source for PySource<'py> {
                 {
                     return Ok(());
                 }
-                (Bound::from_borrowed_ptr(self.0, key), Bound::from_borrowed_ptr(self.0, value))
+                (Bound::from_borrowed_ptr(self.py, key), Bound::from_borrowed_ptr(self.py, value))
             };
             member(&key, &value, &mut each)?;
             if map.len() != length {
@@ -122,7 +130,7 @@ impl<'py> Source for PySource<'py> {
     where
         F: FnMut(Node<'_>, &Object<'py>) -> Written<Self>,
     {
-        match model::state(object).extra(self.0) {
+        match model::state(object).extra(self.py) {
             Some(extra) => self.each_member(extra.as_any(), each),
             None => Ok(()),
         }
@@ -150,7 +158,7 @@ impl<'py> Source for PySource<'py> {
         }
         if value.is_instance_of::<PyInt>() {
             // `int.__str__` of a subclass may say anything; the digits come from the number.
-            let number = self.0.get_type::<PyInt>().call1((value,)).map_err(failed)?;
+            let number = self.py.get_type::<PyInt>().call1((value,)).map_err(failed)?;
             writer.raw(&number.str().map_err(failed)?.to_string());
             return Ok(true);
         }

@@ -155,7 +155,7 @@ class SessionConfigOptionBoolean(SessionConfigBoolean):
 
     Members:
         current_value: `currentValue`; required.
-        id: required; id of a configuration option.
+        id: `configId` is read as well; required; id of a configuration option.
         name: required.
         description: optional; null or malformed reads as absent.
         category: optional; null or malformed reads as absent; `mode`, `model`, `model_config`,
@@ -222,7 +222,7 @@ class SessionConfigOptionSelect(SessionConfigSelect):
     Members:
         current_value: `currentValue`; required; id of a value.
         options: required.
-        id: required; id of a configuration option.
+        id: `configId` is read as well; required; id of a configuration option.
         name: required.
         description: optional; null or malformed reads as absent.
         category: optional; null or malformed reads as absent; `mode`, `model`, `model_config`,

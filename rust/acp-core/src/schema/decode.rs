@@ -1,7 +1,8 @@
 //! Decoding by the tables.
 //!
 //! Owns every rule of how values are read: absence, null, leniency, skipped items, repeated members, unknown members,
-//! scopes. Unions are in [`super::union`], scalars in [`super::scalar`]. Knows neither where the values come from nor what is made of them.
+//! scopes. Unions are in [`super::union`], scalars in [`super::scalar`], member names in [`super::naming`]. Knows neither
+//! where the values come from nor what is made of them.
 
 use super::encode::takes_null;
 use super::fault::{Fault, FaultKind, Loc};
@@ -280,10 +281,15 @@ impl<I: Input, B: Build<I>> Decoder<I, B> {
                 None => Some(likely),
                 Some(key) => self.find_field(record, key, likely),
             };
-            match index.filter(|index| inactive >> index & 1 == 0) {
-                Some(index) => {
+            let field = index.and_then(|index| Some((index, record.fields.get(index)?)));
+            match field.filter(|(index, _)| inactive >> index & 1 == 0) {
+                Some((index, field)) => {
                     likely = index + 1;
-                    if let Some(field) = record.fields.get(index) {
+                    if field.alias.is_some()
+                        && self.is_overruled(field, index, key, value, place, &mut state)
+                    {
+                        self.unknown(record, key, place, &mut object, tags, keep, None)?;
+                    } else {
                         self.field(record, field, index, place, &mut object, &mut state, mark)?;
                     }
                 }
@@ -308,16 +314,6 @@ impl<I: Input, B: Build<I>> Decoder<I, B> {
             return Err(Stop::Invalid);
         }
         Ok(self.build.end(object, record, state.set)?)
-    }
-
-    /// The field of a member name. Writers keep to one order, so the search begins after the last one found.
-    #[inline]
-    fn find_field(&self, record: &'static Record, key: I::Key, likely: usize) -> Option<usize> {
-        let (before, after) =
-            record.fields.split_at_checked(likely).unwrap_or((record.fields, &[]));
-        let named = |field: &Field| self.input.names(key, field);
-        let later = after.iter().position(named).map(|at| likely + at);
-        later.or_else(|| before.iter().position(named))
     }
 
     /// The fields that are not read in this object, and whether members without a field are part of the value.
@@ -548,11 +544,15 @@ impl<I: Input, B: Build<I>> Decoder<I, B> {
 
 /// Which fields of a record were met, one bit each.
 #[derive(Default)]
-struct Members {
+pub(super) struct Members {
     /// A member of the name was there.
     present: u64,
     /// The field has a value.
     set: u64,
+    /// A member by the field's second name was met, and one by its own looked for.
+    pub searched: u64,
+    /// That one is there.
+    pub named: u64,
 }
 
 fn low_bits(count: usize) -> u64 {

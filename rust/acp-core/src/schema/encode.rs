@@ -35,6 +35,8 @@ pub enum Node<'n> {
     Map,
     /// An object of a record.
     Record(&'static Record),
+    /// An object of a record of another schema than the one that is written for.
+    Foreign(&'static Record),
     /// Something that JSON has no form for.
     Unwritable,
 }
@@ -105,6 +107,8 @@ pub type Written<S> = Result<(), Failure<<S as Source>::Error>>;
 pub enum Failure<E> {
     /// It cannot be written; outermost step of the path last.
     Invalid(Fault),
+    /// An object of another schema stands where this one has a type; the way to it, innermost step first.
+    Foreign(Vec<Loc>),
     /// The source failed.
     Failed(E),
 }
@@ -125,6 +129,8 @@ pub struct Encoder<'s, 'o, S> {
     source: &'s S,
     out: &'o mut Vec<u8>,
     keep_defaults: bool,
+    /// An object of another schema is being written, and with it what it holds.
+    foreign: bool,
     depth: usize,
 }
 
@@ -132,7 +138,7 @@ impl<'s, 'o, S: Source> Encoder<'s, 'o, S> {
     /// Writes from `source` to `out`. Without `keep_defaults`, members that were set to their default are left out, as
     /// the reference implementation of the schema does.
     pub fn new(source: &'s S, out: &'o mut Vec<u8>, keep_defaults: bool) -> Self {
-        Self { source, out, keep_defaults, depth: 0 }
+        Self { source, out, keep_defaults, foreign: false, depth: 0 }
     }
 
     fn writer(&mut self) -> Writer<'_> {
@@ -173,8 +179,31 @@ impl<'s, 'o, S: Source> Encoder<'s, 'o, S> {
                 self.map(ty, value, false)?;
                 self.depth -= 1;
             }
+            Node::Foreign(record) => return self.foreign(ty, record, value, position),
             Node::Unset | Node::Unwritable => return self.converted(ty, value, position),
         }
+        Ok(())
+    }
+
+    /// Writes an object of another schema, which has no form where a type is expected. Where any value may stand there
+    /// is none to miss, nor in what such an object holds.
+    #[cold]
+    #[inline(never)]
+    fn foreign(
+        &mut self,
+        ty: &Type,
+        record: &'static Record,
+        value: &S::Value,
+        position: Position,
+    ) -> Written<S> {
+        if !self.foreign && !matches!(ty, Type::Any) {
+            return Err(Failure::Foreign(Vec::new()));
+        }
+        let around = std::mem::replace(&mut self.foreign, true);
+        self.deeper()?;
+        self.record(record, value, position)?;
+        self.depth -= 1;
+        self.foreign = around;
         Ok(())
     }
 
@@ -472,8 +501,10 @@ fn fault<E>(kind: FaultKind) -> Failure<E> {
 
 #[cold]
 fn located<E>(mut failure: Failure<E>, step: Loc) -> Failure<E> {
-    if let Failure::Invalid(fault) = &mut failure {
-        fault.path.push(step);
+    match &mut failure {
+        Failure::Invalid(fault) => fault.path.push(step),
+        Failure::Foreign(path) => path.push(step),
+        Failure::Failed(_) => {}
     }
     failure
 }

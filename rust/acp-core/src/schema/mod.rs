@@ -10,6 +10,7 @@ pub mod fault;
 pub mod generated;
 pub mod input;
 mod json_input;
+mod naming;
 mod notes;
 mod place;
 mod scalar;

@@ -279,6 +279,8 @@ pub fn encode(ty: &Type, value: &Value, keep_defaults: bool) -> Result<Vec<u8>, 
     {
         Ok(()) => Ok(out),
         Err(super::encode::Failure::Invalid(fault)) => Err(fault),
+        // Only a source that tells schemas apart says so.
+        Err(super::encode::Failure::Foreign(path)) => Err(Fault { path, kind: FaultKind::NoFit }),
         Err(super::encode::Failure::Failed(never)) => match never {},
     }
 }

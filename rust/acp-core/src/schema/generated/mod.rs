@@ -13,7 +13,7 @@ pub use self::v1::V1;
 pub use self::v2::V2;
 
 /// Digest of the facts that these tables were made from.
-pub const SCHEMA_HASH: &str = "98567119efcddb7e9114b5520700ce590c5affe34eca35e594033d9b551fe7ca";
+pub const SCHEMA_HASH: &str = "adc8fa8c66e513e9b187756e772bc63a4f47a14333e84625270c2e422dca563c";
 
 /// Left out when empty.
 const OPTIONAL: Flags = Flags(0);

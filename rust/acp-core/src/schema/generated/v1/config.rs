@@ -2,7 +2,7 @@
 
 //! Tables of version 1: config.
 
-use crate::schema::generated::{META, NE, R, RES, defaulted, field};
+use crate::schema::generated::{META, NE, R, RES, aliased, defaulted, field};
 use crate::schema::table::{
     Default, Enum, Extra, Record, ScopeRule, Shape, Tag, Target, Type, Union, Unknown, Variant,
 };
@@ -139,7 +139,7 @@ pub static SESSION_CONFIG_OPTION_BOOLEAN: Record = Record {
     index: 178,
     fields: &[
         field("currentValue", "current_value", Type::Bool, R),
-        field("id", "id", Type::Str, R),
+        aliased("id", "configId", "id", Type::Str, R),
         field("name", "name", Type::Str, R),
         field("description", "description", Type::Str, NE),
         field("category", "category", Type::Enum(&SESSION_CONFIG_OPTION_CATEGORY), NE),
@@ -172,7 +172,7 @@ pub static SESSION_CONFIG_OPTION_SELECT: Record = Record {
     fields: &[
         field("currentValue", "current_value", Type::Str, R),
         field("options", "options", Type::Shape(&SESSION_CONFIG_SELECT_OPTIONS), R),
-        field("id", "id", Type::Str, R),
+        aliased("id", "configId", "id", Type::Str, R),
         field("name", "name", Type::Str, R),
         field("description", "description", Type::Str, NE),
         field("category", "category", Type::Enum(&SESSION_CONFIG_OPTION_CATEGORY), NE),
