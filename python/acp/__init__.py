@@ -77,6 +77,8 @@ if TYPE_CHECKING:
         RemoteProtocolError,
         RequestError,
         RequestTimeout,
+        SessionClosed,
+        StreamOverflow,
         UnsupportedByPeer,
         ValidationError,
         VersionMismatch,
@@ -254,11 +256,13 @@ __all__ = [
     "Responder",
     "SERVED",
     "SentRequest",
+    "SessionClosed",
     "SessionNotification",
     "SetSessionConfigOptionResponse",
     "SetSessionConfigOptionSelectRequest",
     "SetSessionModeRequest",
     "SetSessionModeResponse",
+    "StreamOverflow",
     "TerminalOutputRequest",
     "TerminalOutputResponse",
     "Transport",
@@ -324,7 +328,7 @@ _MODULES = {
     "acp.core": "connect_to_agent run_agent",
     "acp.exceptions": (
         "ConnectionClosed InternalError LocalProtocolError RemoteProtocolError RequestError "
-        "RequestTimeout UnsupportedByPeer ValidationError "
+        "RequestTimeout SessionClosed StreamOverflow UnsupportedByPeer ValidationError "
         "VersionMismatch "
     ),
     "acp.helpers": (

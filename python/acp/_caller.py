@@ -12,7 +12,7 @@ import logging
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from acp._calls import Call, Calls
+from acp._calls import Call, Calls, session_of
 from acp._dropped import Dropped
 from acp._router import HELD_RESPONSES, NAMING_RESPONSES
 from acp._stepping import current_run
@@ -41,11 +41,11 @@ class Caller:
         "_core",
         "_dispatcher",
         "_outbox",
-        "_runtime",
         "_send_cancel_request",
         "_turn",
         "_workers",
         "dropped",
+        "runtime",
     )
 
     def __init__(
@@ -61,7 +61,8 @@ class Caller:
         self._core = core
         self._calls = calls
         self._workers = workers
-        self._runtime = workers.runtime
+        self.runtime = workers.runtime
+        """The primitives of the loop."""
         self._outbox = outbox
         self._dispatcher = dispatcher
         self._send_cancel_request = options.send_cancel_request
@@ -73,8 +74,8 @@ class Caller:
         """Queues a request. Its answer has to be awaited with `answer`, or the call given up."""
         request_id = self._core.request(method, params)
         held = method in HELD_RESPONSES
-        lane = None if method in NAMING_RESPONSES else getattr(params, "session_id", None)
-        slot = self._runtime.slot()
+        lane = None if method in NAMING_RESPONSES else session_of(params)
+        slot = self.runtime.slot()
         call = Call(request_id, method, slot, held=held, is_turn=method == self._turn, lane=lane)
         self._calls.add(call)
         # The only one that waits has nothing to gain from others that might be queued in this turn.
@@ -95,6 +96,10 @@ class Caller:
             raise
         finally:
             self._dispatcher.call_ended(run)
+
+    def expects(self, call: Call) -> bool:
+        """Whether the answer of a call is still to come, and not given up."""
+        return call.id in self._calls
 
     def give_up(self, call: Call, *, tell: bool = True, forget: bool = True) -> bool:
         """Nobody waits for the answer any more. False when it is here.

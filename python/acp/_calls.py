@@ -6,7 +6,7 @@ over.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from acp._core import ResponseReceived, ResponseRejected
 from acp._runtime import Slot, fill
@@ -15,13 +15,14 @@ from acp.exceptions import ConnectionClosed, RemoteProtocolError, RequestError, 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ("Call", "Calls", "HeldResponse", "outcome")
+__all__ = ("Call", "Calls", "HeldResponse", "outcome", "session_of")
 
 
 class Call:
     """One request of ours."""
 
     __slots__ = (
+        "answer",
         "callback",
         "held",
         "id",
@@ -31,6 +32,7 @@ class Call:
         "opening",
         "settled",
         "slot",
+        "taken",
         "turn_cancelled",
     )
 
@@ -56,14 +58,34 @@ class Call:
         """It is a turn that this side has cancelled."""
         self.settled = False
         """The answer is here, though perhaps not yet handed over."""
+        self.answer: Any = None
+        """That answer."""
         self.slot = slot
         """Where its caller waits for the answer, or who looks for it finds it."""
         self.opening: Callable[[Any], None] | None = None
         """Called with the answer when it is read, before anything behind it is looked at."""
+        self.taken: Callable[[], None] | None = None
+        """Called when the answer is handed over, or given up."""
         self.callback: Callable[[Any], Any] | None = None
         """Takes the place of the answer in its lane: called with it as the handler of a
         notification is.
         """
+
+    def watch(self, answered: Callable[[Any], object], taken: Callable[[], object]) -> None:
+        """Has more functions called as `opening` and `taken`, behind those that are."""
+        first_answered, first_taken = self.opening, self.taken
+
+        def opening(answer: Any) -> None:
+            if first_answered is not None:
+                first_answered(answer)
+            answered(answer)
+
+        def all_taken() -> None:
+            if first_taken is not None:
+                first_taken()
+            taken()
+
+        self.opening, self.taken = opening, all_taken
 
 
 class HeldResponse(NamedTuple):
@@ -108,6 +130,7 @@ class Calls:
         call = self._by_id.pop(event.id, None)
         if call is not None:
             call.settled = True
+            call.answer = event
             if call.opening is not None:
                 call.opening(event)
         return call
@@ -121,6 +144,8 @@ class Calls:
 
     def handed_over(self, call: Call) -> None:
         """Who waits for the answer of a call gets it now, or gave it up."""
+        if call.taken is not None:
+            call.taken()
         if call.is_turn and self._turns is not None and call in self._turns:
             self._turns.remove(call)
             if not self._turns:
@@ -135,7 +160,7 @@ class Calls:
         """Whether a turn of the session runs, as far as this side was told."""
         return self._turns is not None and any(call.lane == session for call in self._turns)
 
-    def cancel_turns(self, session: str) -> None:
+    def cancel_turns(self, session: str | None) -> None:
         """This side cancels what runs in a session."""
         for call in self._by_id.values():
             if call.is_turn and call.lane == session:
@@ -158,6 +183,14 @@ class Calls:
                 call.opening(error)
             fill(call.slot, error)
         return [call for call in calls.values() if call.callback is not None]
+
+
+def session_of(params: Any) -> str | None:
+    """The session that the params of a message of ours name."""
+    if type(params) is dict:
+        found: Any = cast("dict[str, Any]", params).get("sessionId")
+        return found if isinstance(found, str) else None
+    return getattr(params, "session_id", None)
 
 
 def outcome(answer: Any) -> Any:

@@ -14,7 +14,7 @@ from anyio import CancelScope, WouldBlock, create_task_group, move_on_after
 
 from acp import _core
 from acp._caller import Caller
-from acp._calls import Calls, outcome
+from acp._calls import Calls, outcome, session_of
 from acp._dispatcher import Dispatcher
 from acp._entry import Entry
 from acp._malformed_input import MalformedInput
@@ -70,6 +70,7 @@ class Connection:
         "_workers",
         "caller",
         "core",
+        "counters",
         "serving",
     )
 
@@ -99,8 +100,9 @@ class Connection:
             max_message_bytes=limits.max_message_bytes,
             max_batch_entries=limits.max_batch_entries,
         )
-        counters = Counters(self.core, options.on_count)
-        self._malformed.count_in(counters)
+        self.counters = Counters(self.core, options.on_count)
+        """What was seen so far."""
+        self._malformed.count_in(self.counters)
         self._runtime = Runtime()
         self._workers = Workers(self._runtime)
         self._outbox = Outbox(self._workers, self.core, transport, limits, self._output_failed)
@@ -123,7 +125,7 @@ class Connection:
             self.serving,
             limits,
             self._outbox,
-            counters,
+            self.counters,
             self._malformed,
             self._begin_closing,
         )
@@ -246,12 +248,15 @@ class Connection:
         self.post(method, params)
 
     async def cancel_turn(self, method: str, params: Any) -> None:
-        """Sends the notification that cancels a session's turn, and ends what the peer asks for it.
+        """Sends the notification that cancels a session's turn, and ends what the peer asks."""
+        is_full = self.post(method, params)
+        self.end_questions(params)
+        if is_full:
+            await self.pause()
 
-        That is what `params.session_id` names.
-        """
-        await self.notify(method, params)
-        self.serving.cancel_questions(params.session_id)
+    def end_questions(self, params: Any) -> None:
+        """Ends what the peer asks for the session that `params` name, as cancelled."""
+        self._dispatcher.end_questions(session_of(params))
 
     # Life.
 
@@ -335,6 +340,10 @@ class Connection:
     async def wait_closed(self) -> None:
         """Returns when the transport is closed."""
         await self._closed.wait()
+
+    def when_closed(self, function: Callable[[], object]) -> None:
+        """Has a function called when the transport is closed."""
+        self._closed.add(function)
 
     def raise_failure(self) -> None:
         """Raises ConnectionClosed when the connection has ended by a failure."""

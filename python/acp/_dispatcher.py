@@ -230,6 +230,14 @@ class Dispatcher:
             counters=self._counters.read(),
         )
 
+    def end_questions(self, session: str | None) -> None:
+        """This side cancels the turn of a session: what the peer asks for it ends as cancelled."""
+        self._serving.cancel_questions(session)
+        for event in (*self._lanes.unstarted(session), *self._waiting.unstarted(session)):
+            route = self._router.request(event.method)
+            if route is not None and route.ends_with_turn:
+                self._serving.cancel_unstarted(event.token, route)
+
     def closes_in(self, run: HandlerRun | None) -> bool:
         """Code of the handler `run` closes the connection. False when it is not one of ours."""
         if run is None or run.owner is not self:

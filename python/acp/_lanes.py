@@ -11,7 +11,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from acp._calls import HeldResponse
-from acp._core import HandlerRun, NotificationReceived
+from acp._core import HandlerRun, NotificationReceived, RequestReceived
 from acp._runtime import fill
 
 if TYPE_CHECKING:
@@ -149,6 +149,12 @@ class Lanes:
     def open(self, run: HandlerRun, key: str | None) -> None:
         """The first step of `run` did not end: it keeps a lane from now on."""
         run.lane = self.kept[key] = Lane(key, run)
+
+    def unstarted(self, key: str | None) -> list[RequestReceived]:
+        """The requests that wait in a lane."""
+        lane = self.kept.get(key)
+        queues = () if lane is None else (lane.released or (), lane.waiting or ())
+        return [item for queue in queues for item in queue if type(item) is RequestReceived]
 
     def close(self, lane: Lane) -> None:
         """Nothing waits any more, and no handler keeps the lane."""

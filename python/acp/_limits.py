@@ -43,6 +43,12 @@ class Limits:
     """How long reading pauses above the first marks while nothing moves and a request of ours is
     unanswered: what the handlers wait for may be its answer, which only reading brings.
     """
+    kept_messages: int = 1024
+    """Messages of sessions that are not open yet, kept for those who wait for the session and want
+    to read it; beyond, the oldest are dropped and counted.
+    """
+    kept_bytes: int = 1024 * 1024
+    """The same, as bytes of their frames."""
     unsent_bytes: int = 1024 * 1024
     """Output not yet taken by the transport, above which awaited sends wait."""
     unsent_bytes_hard: int = 64 * 1024 * 1024

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from acp._options import ConnectionOptions
     from acp._outbox import Outbox
     from acp._profile import Profile
+    from acp._router import Route
     from acp._workers import Worker, Workers
 
 __all__ = ("Serving",)
@@ -239,20 +240,30 @@ class Serving:
         if run.scope is not None and run.token in self._runs:
             run.scope.cancel()
 
-    def cancel_questions(self, session: str) -> None:
+    def cancel_questions(self, session: str | None) -> None:
         """This side cancels the turn of a session: what its peer asks for it is not to be decided
         any more, and is answered with the result that the method has for that.
         """
         self._calls.cancel_turns(session)
         for run in tuple(self._runs.values()):
-            asks = run.route is not None and run.route.ends_with_turn
+            asks = run.route is not None and run.route.ends_with_turn and not run.answered
             if not asks or run.event.lane != session:
                 continue
             if run.scope is None:
                 self.cancel_late(run)
-            elif self._options.cancel_handlers:
-                self._mark_cancelled(run)
+                continue
+            # At once: what its handler makes of the cancellation is no answer any more.
+            self._mark_cancelled(run)
+            self._answer_cancelled(run)
+            self._outbox.schedule()
+            self._run_after(run)
+            if self._options.cancel_handlers:
                 run.scope.cancel()
+
+    def cancel_unstarted(self, token: int, route: Route) -> None:
+        """The same for one whose handler has not started, and will not."""
+        self._core.respond(token, route.cancelled_result)
+        self._outbox.schedule()
 
     def cancel(self, token: int) -> bool:
         """The peer cancelled a request. False when its handler has not been started."""

@@ -68,7 +68,8 @@ class ConnectionStats:
     items of lists, and members that may be absent, that do not fit and were left out;
     `lost_notifications`: over a limit; `refused`: by the rules of initialization;
     `idle_cancellations`: of no running request; `lax_versions`; `cancelled`: requests that the peer
-    cancelled; `overtaken`: handlers that messages have gone past.
+    cancelled; `overtaken`: handlers that messages have gone past; `unread`: messages of sessions
+    that were kept for a reader and dropped before they were read.
     """
 
 
@@ -84,7 +85,14 @@ def running(runs: Iterable[HandlerRun]) -> list[HandlerInfo]:
 
 
 _NOTHING: Mapping[str, int] = {}
-_OF_DISPATCH = ("cancelled", "overtaken", "malformed_params", "malformed_results", "skipped_items")
+_OF_DISPATCH = (
+    "cancelled",
+    "overtaken",
+    "malformed_params",
+    "malformed_results",
+    "skipped_items",
+    "unread",
+)
 
 
 class Counters:
@@ -108,6 +116,10 @@ class Counters:
         """All of them, by name."""
         own = {name: self._own.get(name, 0) for name in _OF_DISPATCH}
         return {**self._core.counters(), **own}
+
+    def lose_unread(self) -> None:
+        """A message of a session is dropped before it was read."""
+        self.add("unread")
 
     def tell(self) -> None:
         """Tells the hook what has grown since it was told last."""

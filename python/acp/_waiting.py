@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Any, Protocol
 
+from acp._core import RequestReceived
+
 if TYPE_CHECKING:
     from acp._backlog import Backlog
     from acp._core import HandlerRun
@@ -107,6 +109,11 @@ class Waiting:
         """A request has ended."""
         if self._unstarted:
             self._workers.assign(lambda worker: self._run(worker, self._unstarted))
+
+    def unstarted(self, session: str | None) -> list[RequestReceived]:
+        """The requests of a session for which there was no room."""
+        requests = (item for item in self._unstarted or () if type(item) is RequestReceived)
+        return [request for request in requests if request.lane == session]
 
     def release(self, queue: deque[Any] | None) -> None:
         """Has what is in a queue start, later."""

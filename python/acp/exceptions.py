@@ -18,6 +18,8 @@ __all__ = (
     "RemoteProtocolError",
     "RequestError",
     "RequestTimeout",
+    "SessionClosed",
+    "StreamOverflow",
     "UnsupportedByPeer",
     "ValidationError",
     "VersionMismatch",
@@ -171,6 +173,38 @@ class UnsupportedByPeer(RuntimeError):
 
     def __reduce__(self) -> tuple[type[UnsupportedByPeer], tuple[str, str]]:
         return type(self), (self.method, self.capability)
+
+
+class SessionClosed(RuntimeError):
+    """The session of this handle was closed, or its id stands for another session by now; nothing
+    was sent.
+
+    Open a session (`new_session`, or `resume_session` with the id), and use the handle that this
+    gives. `session_id` is the id.
+    """
+
+    def __init__(self, session_id: str = "") -> None:
+        super().__init__(
+            "The session of this handle is closed: open it again, or a new one, and use that handle"
+        )
+        self.session_id = session_id
+
+    def __reduce__(self) -> tuple[type[SessionClosed], tuple[str]]:
+        return type(self), (self.session_id,)
+
+
+class StreamOverflow(RuntimeError):
+    """Messages of a session came faster than they were read, and some are lost.
+
+    Read them faster, give the stream a larger `buffer`, or say what else is to happen:
+    `when_full="wait"` or `when_full="drop_oldest"`.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(
+            "Messages of the session came faster than they were read: read faster, or give the "
+            "stream a larger buffer or another when_full"
+        )
 
 
 class RemoteProtocolError(RuntimeError):

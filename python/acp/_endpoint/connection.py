@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, cast
 from acp._endpoint.facts import other_side
 from acp._endpoint.handlers import of_user, to_wire
 from acp._endpoint.sent import CancelHandle, PreparedRequest, SentRequest
+from acp._endpoint.sessions import Sessions
+from acp._endpoint.setups import WATCHED, watcher
 from acp.exceptions import ConnectionClosed, RequestError, UnsupportedByPeer, VersionMismatch
 
 if TYPE_CHECKING:
@@ -25,6 +27,9 @@ if TYPE_CHECKING:
     from acp._connection import Connection as RawConnection
     from acp._endpoint.endpoint import Endpoint
     from acp._endpoint.facts import Side
+    from acp._endpoint.routing import EndpointRouter
+    from acp._endpoint.setups import Ending, Setup
+    from acp._limits import Limits
     from acp._schema.method import Method
     from acp._stats import ConnectionStats, HandlerInfo
 
@@ -39,6 +44,8 @@ class Connection:
 
     raw: RawConnection
     """What it runs on: no types, no checks but those of the life cycle."""
+    router: EndpointRouter
+    """Finds the handlers of a message."""
 
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
@@ -88,14 +95,60 @@ class Connection:
         """
         wire, params = self._message("request", message, params, unchecked=unchecked)
         maps = () if result is None else (functools.partial(of_user, result),)
+        seen_by = None
+        if wire in WATCHED and self._peer == "agent":
+            seen_by = watcher(self.sessions, wire, params)
+        return self._send(wire, params, seen_by, maps, timeout)
+
+    def _send(
+        self,
+        wire: str,
+        params: Any,
+        seen_by: Setup | Ending | None,
+        maps: tuple[Callable[[Any], Any], ...],
+        timeout: float | None,
+    ) -> SentRequest[Any]:
         try:
             self.raw.check_open()
+            if seen_by is not None:
+                seen_by.begin()
             call = self.raw.caller.begin(wire, params)
-            if wire == "initialize":
-                call.opening = self._initialized
         except (ConnectionClosed, RuntimeError, ValueError) as exc:
+            failure = exc
+            if seen_by is not None:
+                seen_by.failed(lambda: failure)
             return SentRequest(self, None, failure=exc)
+        if seen_by is not None:
+            call.opening, call.taken = seen_by.answered, seen_by.taken
+        elif wire == "initialize":
+            call.opening = self._initialized
         return SentRequest(self, call, maps=maps, timeout=timeout)
+
+    def begin_setup(
+        self,
+        request: Any,
+        setup: Setup,
+        make: Callable[[Any], Any],
+        *,
+        timeout: float | None,
+        unchecked: bool,
+    ) -> SentRequest[Any]:
+        """Sends a request that opens a session; `make` makes the result of what is answered.
+
+        Raises as `request` does.
+        """
+        wire, params = self._message("request", request, None, unchecked=unchecked)
+        return self._send(wire, params, setup, (make,), timeout)
+
+    @functools.cached_property
+    def sessions(self) -> Sessions:
+        """The sessions that this side has opened."""
+        return Sessions(self, unclaimed_only=self.protocol_version == 1)
+
+    @property
+    def limits(self) -> Limits:
+        """The bounds of the connection."""
+        return self._endpoint.limits
 
     def prepare(
         self,
@@ -154,6 +207,8 @@ class Connection:
         """Queues a notification. Raises `anyio.WouldBlock` while the peer takes too little."""
         wire, params = self._message("notification", message, params, unchecked=unchecked)
         self.raw.post_nowait(wire, params)
+        if wire == "session/cancel":
+            self.raw.end_questions(params)
 
     def cancel_request(self, request_id: int | str) -> None:
         """Sends `$/cancel_request` for any id, without looking whether there is such a request."""

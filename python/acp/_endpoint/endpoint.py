@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from acp._endpoint.connection import Connection
+    from acp._limits import Limits
     from acp._schema.method import Method
 
 __all__ = ("Endpoint",)
@@ -192,6 +193,11 @@ class Endpoint:
 
     # What connections need.
 
+    @property
+    def limits(self) -> Limits:
+        """The bounds of each connection."""
+        return self._options.limits
+
     def own_handler(self, kind: str, wire: str, connection: Connection) -> Handler | None:
         """The endpoint's own handler of a message, behind those of the user."""
         if self.side == "agent" and kind == "request" and wire == "initialize":
@@ -223,6 +229,7 @@ class Endpoint:
         self._check()
         connection: Connection = self.connection_type(self)
         router = EndpointRouter(self, connection)
+        connection.router = router
         connection.raw = RawConnection(self.side, router, transport, self._options, self._profile)
         if self._state is not None:
             connection.state = self._state(connection)

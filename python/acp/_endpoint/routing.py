@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from acp._endpoint.connection import Connection
     from acp._endpoint.endpoint import Endpoint
     from acp._endpoint.handlers import Handler
+    from acp._endpoint.sessions import Sessions
     from acp._schema.method import Method
 
 __all__ = ("EndpointRouter",)
@@ -28,7 +29,7 @@ __all__ = ("EndpointRouter",)
 class EndpointRouter:
     """The handlers of an endpoint, as those of one connection."""
 
-    __slots__ = ("_connection", "_endpoint", "_notifications", "_requests", "direct")
+    __slots__ = ("_connection", "_endpoint", "_notifications", "_requests", "direct", "sessions")
 
     def __init__(self, endpoint: Endpoint, connection: Connection) -> None:
         self._endpoint = endpoint
@@ -36,6 +37,8 @@ class EndpointRouter:
         self._requests: dict[str, Route | None] = {}
         self._notifications: dict[str, Route | None] = {}
         self.direct: dict[str, tuple[Route, Callable[[Any], Any]]] = {}
+        self.sessions: Sessions | None = None
+        """Whose messages may have readers, beside or behind the handlers."""
 
     def request(self, method: str) -> Route | None:
         """The route of a request; None when nothing serves it."""
@@ -50,6 +53,12 @@ class EndpointRouter:
             return self._notifications[method]
         except KeyError:
             return self._route("notification", method, self._notifications)
+
+    def forget(self) -> None:
+        """The handlers of messages may be others from now on."""
+        self._requests.clear()
+        self._notifications.clear()
+        self.direct.clear()
 
     def _route(self, kind: str, wire: str, known: dict[str, Route | None]) -> Route | None:
         facts, side = self._endpoint.facts, self._endpoint.side
@@ -79,10 +88,13 @@ class EndpointRouter:
         own = endpoint.own_handler(kind, wire, self._connection)
         if own is not None:
             handlers.append(own)
+        sessions = None if is_off or self.sessions is None else self.sessions.read_by(wire)
+        if sessions is not None and sessions.unclaimed_only:
+            handlers.append(sessions.last)
         if wire == "session/cancel" and not handlers:
             # A turn can be cancelled also when the agent has nothing to do about it itself.
             return Route(wire, _nothing)
-        if not handlers:
+        if not handlers and sessions is None:
             answers_itself = kind == "request" and method is not None and not is_off
             return Route(wire, self._unhandled) if answers_itself else None
         empty = (
@@ -90,7 +102,12 @@ class EndpointRouter:
             and method is not None
             and may_be_empty(getattr(endpoint.facts.schema, method.result or "", None))
         )
-        call = self._caller(handlers, wire, is_request=kind == "request")
+        if sessions is None or sessions.unclaimed_only:
+            call = self._caller(handlers, wire, is_request=kind == "request")
+        else:
+            call = sessions.beside(
+                self._caller(handlers, wire, is_request=False) if handlers else None
+            )
         return Route(wire, endpoint.seeing(wire, call, self._connection), may_return_nothing=empty)
 
     def _unhandled(self, params: Any) -> Any:

@@ -196,7 +196,8 @@ class SentRequest(Generic[R_co]):
     def detach(self) -> CancelHandle:
         """Nobody wants the answer; the request is not cancelled."""
         call = self._consume()
-        if call is not None:
+        # What its answer means besides, it means all the same.
+        if call is not None and call.opening is None:
             self._connection.raw.caller.give_up(call, tell=False, forget=False)
         return CancelHandle(lambda: call, self._connection)
 
@@ -213,6 +214,20 @@ class SentRequest(Generic[R_co]):
             maps=(*self._maps, function),
             timeout=self._timeout,
         )
+
+    def watch(self, answered: Callable[[Any], object], taken: Callable[[], object]) -> None:
+        """Has `answered` called with the answer as the core gives it, when that is read or at once
+        when it was, and `taken` when it is handed over or given up. It consumes nothing.
+        """
+        call = self._call
+        if call is None:
+            answered(self._failure)
+        elif call.settled:
+            answered(call.answer)
+        elif not self._connection.raw.caller.expects(call):
+            taken()
+        else:
+            call.watch(answered, taken)
 
     def cancel(self) -> bool:
         """Tells the peer that the request is cancelled. What it answers is the outcome still.

@@ -12,10 +12,30 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from acp.v1 import schema as schema
     from acp.v1._endpoint import Agent, Client, Connection, Context
+    from acp.v1._sessions import (
+        ActiveSession,
+        PromptOutcome,
+        Session,
+        SessionBuilder,
+        SessionMessage,
+    )
 
-__all__ = ["Agent", "Client", "Connection", "Context"]
+__all__ = [
+    "ActiveSession",
+    "Agent",
+    "Client",
+    "Connection",
+    "Context",
+    "PromptOutcome",
+    "Session",
+    "SessionBuilder",
+    "SessionMessage",
+]
 
-_MODULES = {"acp.v1._endpoint": "Agent Client Connection Context"}
+_MODULES = {
+    "acp.v1._endpoint": "Agent Client Connection Context",
+    "acp.v1._sessions": "ActiveSession PromptOutcome Session SessionBuilder SessionMessage",
+}
 """Where each public name is defined."""
 
 _HOMES = {name: module for module, names in _MODULES.items() for name in names.split()}

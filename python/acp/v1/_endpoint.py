@@ -8,15 +8,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from acp._endpoint.builders import working_directory
 from acp._endpoint.context import Context as AnyContext
 from acp._endpoint.facts import Facts
+from acp._endpoint.streams import BUFFER
 from acp._profile import Profile
 from acp.v1 import schema
 from acp.v1._handlers import AgentHandlers, ClientHandlers
 from acp.v1._requests import TypedConnection
+from acp.v1._sessions import SessionBuilder
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from os import PathLike
+
+    from typing_extensions import Unpack
+
     from acp._endpoint.endpoint import Endpoint
+    from acp._endpoint.streams import WhenFull
+    from acp.v1._sessions import SetupMembers
 
 __all__ = ("Agent", "Client", "Connection", "Context")
 
@@ -92,6 +102,107 @@ FACTS = Facts(
 
 class Connection(TypedConnection):
     """One connection of an agent or client of version 1."""
+
+    def new_session(
+        self,
+        cwd: str | PathLike[str] | None = None,
+        mcp_servers: Sequence[schema.McpServer] = (),
+        *,
+        buffer: int = BUFFER,
+        when_full: WhenFull = "fail",
+        **members: Unpack[SetupMembers],
+    ) -> SessionBuilder[schema.NewSessionResponse]:
+        """A new session, not asked for yet: `async with connection.new_session(cwd) as session`.
+
+        Args:
+            cwd: Its directory; None for that of this process. Text is sent as it is, a path made
+                absolute.
+            mcp_servers: The servers that the agent is to use.
+            buffer: Messages of the session that may wait to be read, and as many bytes as
+                `Limits.waiting_bytes`.
+            when_full: What happens beyond: `fail` ends the stream of the session with
+                StreamOverflow and touches nothing else; `wait` has the session wait for the reader,
+                and in the end the agent; `drop_oldest` loses the oldest and counts them.
+            **members: Other members of the request.
+
+        Raises RequestError with -32603 when the directory cannot be read.
+        """
+        request = schema.NewSessionRequest(
+            cwd=working_directory(cwd), mcp_servers=mcp_servers, **members
+        )
+        return self.new_session_from(request, buffer=buffer, when_full=when_full)
+
+    def new_session_from(
+        self,
+        request: schema.NewSessionRequest,
+        *,
+        buffer: int = BUFFER,
+        when_full: WhenFull = "fail",
+    ) -> SessionBuilder[schema.NewSessionResponse]:
+        """The same with the whole request, which is sent as it is."""
+        return SessionBuilder(self, "session/new", request, buffer=buffer, when_full=when_full)
+
+    def load_session(
+        self,
+        session_id: str,
+        cwd: str | PathLike[str] | None = None,
+        mcp_servers: Sequence[schema.McpServer] = (),
+        *,
+        buffer: int = BUFFER,
+        when_full: WhenFull = "fail",
+        **members: Unpack[SetupMembers],
+    ) -> SessionBuilder[schema.LoadSessionResponse]:
+        """A session that the agent has, whose history comes first on its stream; the arguments are
+        those of `new_session`.
+        """
+        request = schema.LoadSessionRequest(
+            session_id=session_id,
+            cwd=working_directory(cwd),
+            mcp_servers=mcp_servers,
+            **members,
+        )
+        return self.load_session_from(request, buffer=buffer, when_full=when_full)
+
+    def load_session_from(
+        self,
+        request: schema.LoadSessionRequest,
+        *,
+        buffer: int = BUFFER,
+        when_full: WhenFull = "fail",
+    ) -> SessionBuilder[schema.LoadSessionResponse]:
+        """The same with the whole request, which is sent as it is."""
+        return SessionBuilder(self, "session/load", request, buffer=buffer, when_full=when_full)
+
+    def resume_session(
+        self,
+        session_id: str,
+        cwd: str | PathLike[str] | None = None,
+        mcp_servers: Sequence[schema.McpServer] = (),
+        *,
+        buffer: int = BUFFER,
+        when_full: WhenFull = "fail",
+        **members: Unpack[SetupMembers],
+    ) -> SessionBuilder[schema.ResumeSessionResponse]:
+        """A session that the agent has, without its history; the arguments are those of
+        `new_session`.
+        """
+        request = schema.ResumeSessionRequest(
+            session_id=session_id,
+            cwd=working_directory(cwd),
+            mcp_servers=mcp_servers,
+            **members,
+        )
+        return self.resume_session_from(request, buffer=buffer, when_full=when_full)
+
+    def resume_session_from(
+        self,
+        request: schema.ResumeSessionRequest,
+        *,
+        buffer: int = BUFFER,
+        when_full: WhenFull = "fail",
+    ) -> SessionBuilder[schema.ResumeSessionResponse]:
+        """The same with the whole request, which is sent as it is."""
+        return SessionBuilder(self, "session/resume", request, buffer=buffer, when_full=when_full)
 
 
 class Context(AnyContext):

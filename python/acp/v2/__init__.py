@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from acp.v2 import schema as schema
     from acp.v2._endpoint import Agent, Client, Connection, Context
     from acp.v2._folding import apply_meta_update, apply_update
+    from acp.v2._idle import IdleWait
     from acp.v2._projection import SessionProjection
+    from acp.v2._sessions import Session, SessionBuilder, SessionSetup, UpdateStream
     from acp.v2._views import ProjectionLimits, ProjectionStats, TerminalView
 
 __all__ = [
@@ -21,10 +23,15 @@ __all__ = [
     "Client",
     "Connection",
     "Context",
+    "IdleWait",
     "ProjectionLimits",
     "ProjectionStats",
+    "Session",
+    "SessionBuilder",
     "SessionProjection",
+    "SessionSetup",
     "TerminalView",
+    "UpdateStream",
     "apply_meta_update",
     "apply_update",
 ]
@@ -32,7 +39,9 @@ __all__ = [
 _MODULES = {
     "acp.v2._endpoint": "Agent Client Connection Context",
     "acp.v2._folding": "apply_meta_update apply_update",
+    "acp.v2._idle": "IdleWait",
     "acp.v2._projection": "SessionProjection",
+    "acp.v2._sessions": "Session SessionBuilder SessionSetup UpdateStream",
     "acp.v2._views": "ProjectionLimits ProjectionStats TerminalView",
 }
 """Where each public name is defined."""

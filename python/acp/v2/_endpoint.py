@@ -8,15 +8,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from acp._endpoint.builders import working_directory
 from acp._endpoint.context import Context as AnyContext
 from acp._endpoint.facts import Facts
 from acp._profile import Profile
 from acp.v2 import schema
 from acp.v2._handlers import AgentHandlers, ClientHandlers
 from acp.v2._requests import TypedConnection
+from acp.v2._sessions import SessionBuilder
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from os import PathLike
+
+    from typing_extensions import Unpack
+
     from acp._endpoint.endpoint import Endpoint
+    from acp.v2._sessions import SetupMembers
 
 __all__ = ("Agent", "Client", "Connection", "Context")
 
@@ -84,6 +92,89 @@ FACTS = Facts(
 
 class Connection(TypedConnection):
     """One connection of an agent or client of version 2."""
+
+    def new_session(
+        self,
+        cwd: str | PathLike[str] | None = None,
+        mcp_servers: Sequence[schema.McpServer] = (),
+        **members: Unpack[SetupMembers],
+    ) -> SessionBuilder[schema.NewSessionResponse]:
+        """A new session, not asked for yet: `session, response = await connection.new_session(…)`.
+
+        Args:
+            cwd: Its directory; None for that of this process. Text is sent as it is, a path made
+                absolute.
+            mcp_servers: The servers that the agent is to use.
+            **members: Other members of the request.
+
+        Raises RequestError with -32603 when the directory cannot be read.
+        """
+        request = schema.NewSessionRequest(
+            cwd=working_directory(cwd), mcp_servers=mcp_servers, **members
+        )
+        return self.new_session_from(request)
+
+    def new_session_from(
+        self, request: schema.NewSessionRequest
+    ) -> SessionBuilder[schema.NewSessionResponse]:
+        """The same with the whole request, which is sent as it is."""
+        return SessionBuilder(self, "session/new", request)
+
+    def resume_session(
+        self,
+        session_id: str,
+        cwd: str | PathLike[str] | None = None,
+        mcp_servers: Sequence[schema.McpServer] = (),
+        *,
+        replay_from: schema.ReplayFrom | None = None,
+        **members: Unpack[SetupMembers],
+    ) -> SessionBuilder[schema.ResumeSessionResponse]:
+        """A session that the agent has; the arguments are those of `new_session`.
+
+        With `replay_from` its history comes as updates, which have been handled when this returns.
+        """
+        request = schema.ResumeSessionRequest(
+            session_id=session_id,
+            cwd=working_directory(cwd),
+            mcp_servers=mcp_servers,
+            replay_from=replay_from,
+            **members,
+        )
+        return self.resume_session_from(request)
+
+    def resume_session_from(
+        self, request: schema.ResumeSessionRequest
+    ) -> SessionBuilder[schema.ResumeSessionResponse]:
+        """The same with the whole request, which is sent as it is."""
+        return SessionBuilder(self, "session/resume", request)
+
+    def fork_session(
+        self,
+        session_id: str,
+        cwd: str | PathLike[str] | None = None,
+        mcp_servers: Sequence[schema.McpServer] = (),
+        *,
+        cursor_id: str | None = None,
+        **members: Unpack[SetupMembers],
+    ) -> SessionBuilder[schema.ForkSessionResponse]:
+        """A new session that begins as a copy of another; the arguments are those of `new_session`.
+
+        Unstable: it is on with the feature `session_fork`.
+        """
+        request = schema.ForkSessionRequest(
+            session_id=session_id,
+            cwd=working_directory(cwd),
+            mcp_servers=mcp_servers,
+            cursor_id=cursor_id,
+            **members,
+        )
+        return self.fork_session_from(request)
+
+    def fork_session_from(
+        self, request: schema.ForkSessionRequest
+    ) -> SessionBuilder[schema.ForkSessionResponse]:
+        """The same with the whole request, which is sent as it is."""
+        return SessionBuilder(self, "session/fork", request)
 
 
 class Context(AnyContext):
