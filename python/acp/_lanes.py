@@ -40,6 +40,7 @@ class RequestRun(HandlerRun):
         "cancelled",
         "deferred",
         "dropped",
+        "ends_itself",
         "scope",
         "token",
         "turn_cancelled",
@@ -58,6 +59,8 @@ class RequestRun(HandlerRun):
         """The peer cancelled the request."""
         self.turn_cancelled = False
         """The peer cancelled the turn that the request is."""
+        self.ends_itself = False
+        """Once it is answered, its handler sees to what the end of the turn means for it."""
         self.cancellation: Flag | None = None
         """Set when it is cancelled in either way; made when somebody looks."""
         self.after: list[Callable[[], Awaitable[Any]]] | None = None

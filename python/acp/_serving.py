@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from anyio import CancelScope
 
 from acp._dropped import Dropped
-from acp._errors import NO_DATA, wire_error
+from acp._errors import NO_DATA, WireError, wire_error
 from acp._lanes import RequestRun
 from acp._runtime.flag import Flag
 from acp.exceptions import RequestError, ValidationError
@@ -220,9 +220,9 @@ class Serving:
             self._workers.assign(functools.partial(_run, function, run.event.method))
         run.after = None
 
-    def turns(self, session: str | None) -> tuple[RequestRun, ...]:
-        """The turns that run in a session now."""
-        if not self._options.cancel_prompts:
+    def turns(self, session: str | None, *, always: bool = False) -> tuple[RequestRun, ...]:
+        """The turns that run in a session now, where `session/cancel` ends them, or `always`."""
+        if not self._options.cancel_prompts and not always:
             return ()
         runs = self._runs.values()
         return tuple(
@@ -234,11 +234,23 @@ class Serving:
 
         Unless it ends with a result, the turn's own cancelled result is the answer.
         """
+        if run.answered and run.ends_itself:
+            return
         run.turn_cancelled = True
         if run.cancellation is not None:
             run.cancellation.set()
         if run.scope is not None and run.token in self._runs:
             run.scope.cancel()
+
+    def serves(self, run: object) -> bool:
+        """Whether a run is one of a request of this connection whose handler has not ended, or that
+        a responder answers.
+        """
+        return type(run) is RequestRun and self._runs.get(run.token) is run
+
+    def error_of(self, exc: Exception, method: str) -> WireError:
+        """What the peer gets to see of an exception, also where that is no answer."""
+        return wire_error(exc, method=method, expose=self._options.expose_internal_errors)
 
     def cancel_questions(self, session: str | None) -> None:
         """This side cancels the turn of a session: what its peer asks for it is not to be decided

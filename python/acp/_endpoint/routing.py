@@ -93,7 +93,7 @@ class EndpointRouter:
             handlers.append(sessions.last)
         if wire == "session/cancel" and not handlers:
             # A turn can be cancelled also when the agent has nothing to do about it itself.
-            return Route(wire, _nothing)
+            return Route(wire, endpoint.seeing(wire, _nothing, self._connection))
         if not handlers and sessions is None:
             answers_itself = kind == "request" and method is not None and not is_off
             return Route(wire, self._unhandled) if answers_itself else None

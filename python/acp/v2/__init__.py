@@ -11,18 +11,24 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from acp.v2 import schema as schema
+    from acp.v2._agent_sessions import AgentSession, AgentSessions
     from acp.v2._endpoint import Agent, Client, Connection, Context
     from acp.v2._folding import apply_meta_update, apply_update
+    from acp.v2._foreground import Foreground
     from acp.v2._idle import IdleWait
+    from acp.v2._obligations import check_prompt, check_replay
     from acp.v2._projection import SessionProjection
     from acp.v2._sessions import Session, SessionBuilder, SessionSetup, UpdateStream
     from acp.v2._views import ProjectionLimits, ProjectionStats, TerminalView
 
 __all__ = [
     "Agent",
+    "AgentSession",
+    "AgentSessions",
     "Client",
     "Connection",
     "Context",
+    "Foreground",
     "IdleWait",
     "ProjectionLimits",
     "ProjectionStats",
@@ -34,12 +40,17 @@ __all__ = [
     "UpdateStream",
     "apply_meta_update",
     "apply_update",
+    "check_prompt",
+    "check_replay",
 ]
 
 _MODULES = {
     "acp.v2._endpoint": "Agent Client Connection Context",
+    "acp.v2._agent_sessions": "AgentSession AgentSessions",
     "acp.v2._folding": "apply_meta_update apply_update",
+    "acp.v2._foreground": "Foreground",
     "acp.v2._idle": "IdleWait",
+    "acp.v2._obligations": "check_prompt check_replay",
     "acp.v2._projection": "SessionProjection",
     "acp.v2._sessions": "Session SessionBuilder SessionSetup UpdateStream",
     "acp.v2._views": "ProjectionLimits ProjectionStats TerminalView",

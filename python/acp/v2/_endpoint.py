@@ -6,24 +6,31 @@ are called is `acp._endpoint`'s.
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 from acp._endpoint.builders import working_directory
 from acp._endpoint.context import Context as AnyContext
 from acp._endpoint.facts import Facts
+from acp._endpoint.handlers import make
 from acp._profile import Profile
 from acp.v2 import schema
+from acp.v2._agent_sessions import AgentSession, AgentSessions
 from acp.v2._handlers import AgentHandlers, ClientHandlers
+from acp.v2._obligations import Kept, answer_close, seen_to
 from acp.v2._requests import TypedConnection
 from acp.v2._sessions import SessionBuilder
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from os import PathLike
 
-    from typing_extensions import Unpack
+    from typing_extensions import Self, Unpack
 
     from acp._endpoint.endpoint import Endpoint
+    from acp._endpoint.handlers import Handler
+    from acp.v2._foreground import Foreground
     from acp.v2._sessions import SetupMembers
 
 __all__ = ("Agent", "Client", "Connection", "Context")
@@ -52,6 +59,8 @@ _AGENT_GATES = {
     "providers/disable": "providers",
 }
 _CLIENT_GATES = {"elicitation/create": "elicitation"}
+_OWN = ("session/cancel", "session/close")
+"""What an agent that keeps its sessions serves by itself."""
 
 
 def _initialize(endpoint: Endpoint, request: schema.InitializeRequest) -> Any:
@@ -92,6 +101,27 @@ FACTS = Facts(
 
 class Connection(TypedConnection):
     """One connection of an agent or client of version 2."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        super().__init__(endpoint)
+        self.own_capabilities: Any = endpoint.capabilities
+        """What an agent at this end has said in its answer of `initialize` that it can do; before
+        that what it was given to say.
+        """
+        self._agent_sessions: AgentSessions | None = None
+
+    @property
+    def agent_sessions(self) -> AgentSessions:
+        """The sessions that are open here, of the agent at this end.
+
+        Raises RuntimeError on the connection of a client.
+        """
+        if self._agent_sessions is None:
+            if not isinstance(self._endpoint, Agent):
+                message = "Only an agent has these sessions"
+                raise RuntimeError(message)
+            self._agent_sessions = AgentSessions(self, background=self._endpoint.lists_background)
+        return self._agent_sessions
 
     def new_session(
         self,
@@ -189,6 +219,53 @@ class Context(AnyContext):
             """The connection that the message came on."""
             ...
 
+    @property
+    def session(self) -> AgentSession:
+        """The open session of the message, for the handlers of an agent.
+
+        Raises RequestError (-32002) when no session of that id is open: an agent with
+        `keep_sessions()` has those open that its handlers have made and resumed, others open them
+        with `connection.agent_sessions.open(…)`.
+        """
+        return self.connection.agent_sessions.get(self.session_id)
+
+    def accept(
+        self,
+        message_id: str,
+        *,
+        content: Sequence[schema.ContentBlock] | None = None,
+        field_meta: dict[str, Any] | None = None,
+    ) -> None:
+        """Inserts the prompt that is handled: the client is told the user's message, and the
+        request is answered, one directly behind the other. The handler goes on, and what it returns
+        counts no more; what it raises is told as the error of an idle. The session is open from
+        here on.
+
+        Args:
+            message_id: The id that the message has from now on, also in replays.
+            content: The message as it is inserted; None: as it was sent.
+            field_meta: The `_meta` of the message.
+
+        Raises RequestError (-32800) when the prompt is cancelled, or the session is being closed,
+        RuntimeError when the request is answered or is no prompt. Then nothing is sent.
+        """
+        sessions = self.connection.agent_sessions
+        sessions.accept(self._request(), message_id, content, field_meta)
+
+    def foreground(self, message_id: str | None = None, *, hold: bool = True) -> Foreground:
+        """`async with`: a block of foreground work that begins with the insertion of the prompt.
+
+        Args:
+            message_id: The id for the message; None makes one.
+            hold: Waits until the prompts before have had their turn. False inserts at once, also
+                into work that goes on.
+
+        Entering raises what `accept` raises; see `Foreground`.
+        """
+        message_id = uuid4().hex if message_id is None else message_id
+        session = self.connection.agent_sessions.open(self._request().event.lane)
+        return session.inserting(functools.partial(self.accept, message_id), hold=hold)
+
 
 class Agent(AgentHandlers):
     """An agent of protocol version 2: the handlers of its methods, and what it says of itself."""
@@ -196,6 +273,57 @@ class Agent(AgentHandlers):
     facts = FACTS
     context_type = Context
     connection_type = Connection
+    lists_background = False
+    """Whether each report of a state tells what goes on in the background."""
+    _kept: Kept | None = None
+
+    def keep_sessions(
+        self, *, replay_from: Iterable[str] = ("start",), background: bool = False
+    ) -> Self:
+        """Has what an agent owes for its sessions seen to around its handlers, and returns itself.
+
+        Sessions are open from the answer of `session/new` and `session/fork`, or from
+        `session/resume` on, until they are closed or deleted. Prompts are refused for sessions that
+        are not open (-32002), when they are empty, or have content that the agent has not offered
+        to take (-32602). The agent needs no handlers for `session/cancel` and `session/close`.
+
+        Args:
+            replay_from: Types of replay cursors that the handler of `session/resume` knows; others
+                are refused (-32602).
+            background: Whether each report of a state tells what goes on in the background.
+        """
+        self._kept = Kept(frozenset(replay_from))
+        self.lists_background = background
+        return self
+
+    def include(self, other: Endpoint) -> Self:
+        """Adds the handlers of another agent of this version, behind those so far; sessions are
+        kept when either keeps them.
+
+        Raises ValueError for one of another version or side.
+        """
+        super().include(other)
+        if isinstance(other, Agent) and self._kept is None:
+            self._kept = other._kept
+            self.lists_background = other.lists_background
+        return self
+
+    def serves(self, wire: str) -> bool:
+        """Whether there is a handler for a method."""
+        return super().serves(wire) or (self._kept is not None and wire in _OWN)
+
+    def own_handler(self, kind: str, wire: str, connection: Any) -> Handler | None:
+        """The agent's own handler of a message, behind those of the user."""
+        if self._kept is not None and kind == "request" and wire == "session/close":
+            return make("request", wire, functools.partial(answer_close, connection))
+        return super().own_handler(kind, wire, connection)
+
+    def seeing(
+        self, wire: str, call: Callable[[Any], Any], connection: Any
+    ) -> Callable[[Any], Any]:
+        """Sees to what is owed around the handlers of a method."""
+        call = super().seeing(wire, call, connection)
+        return seen_to(wire, call, connection, self._kept)
 
 
 class Client(ClientHandlers):
