@@ -417,8 +417,10 @@ impl Connection {
     }
 
     /// Queues an answer of the peer as the answer of a request.
-    fn forward(&mut self, token: u64, answer: PyRef<'_, ResponseReceived>) -> PyResult<bool> {
+    fn forward(&mut self, token: u64, answer: &Bound<'_, ResponseReceived>) -> PyResult<bool> {
         let token = Token::new(token);
+        let py = answer.py();
+        let answer = answer.get();
         self.guarded(|this| match (&answer.answer, &answer.body.text) {
             (Answer::Result, Some(text)) => {
                 let answered = this.core.respond(token, |out| {
@@ -428,7 +430,7 @@ impl Connection {
                 Ok(!matches!(answered, Answered::Before))
             }
             (Answer::Error(code, message, data), _) => {
-                let message = message.bind(answer.py()).to_string_lossy();
+                let message = message.bind(py).to_string_lossy();
                 Ok(this.core.respond_error(token, *code, &message, data.as_deref()))
             }
             _ => Ok(false),
