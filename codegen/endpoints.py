@@ -39,19 +39,20 @@ def handlers(version: Version) -> str:
         "from __future__ import annotations",
         "",
         "from collections.abc import Awaitable, Callable",
-        "from typing import TYPE_CHECKING, TypeVar",
+        "from typing import TYPE_CHECKING, Any, TypeVar, overload",
         "",
         "from acp._endpoint.endpoint import Endpoint",
         "",
         "if TYPE_CHECKING:",
         "    from acp._endpoint.handlers import Unhandled",
         f"    from acp.v{number} import schema",
-        f"    from acp.v{number}._endpoint import Context",
+        f"    from acp.v{number}._endpoint import Connection, Context",
         "",
         '__all__ = ("AgentHandlers", "ClientHandlers")',
         "",
         'P = TypeVar("P")',
         'R = TypeVar("R")',
+        'T = TypeVar("T")',
         "",
         "if TYPE_CHECKING:",
         "    Answer = R | Awaitable[R | Unhandled | None] | Unhandled | None",
@@ -60,18 +61,25 @@ def handlers(version: Version) -> str:
         "        Callable[[P], Awaitable[Unhandled | None] | Unhandled | None]",
         "        | Callable[[P, Context], Awaitable[Unhandled | None] | Unhandled | None]",
         "    )",
+        "    ForRequest = Callable[[Handles[P, R]], Handles[P, R]]",
+        "    ForNotification = Callable[[Notes[P]], Notes[P]]",
+        "    Typed = Endpoint[Connection]",
+        "else:",
+        "    Typed = Endpoint",
     ]
     for side in SIDES:
         lines += [
             "",
             "",
-            f"class {side.capitalize()}Handlers(Endpoint):",
+            f"class {side.capitalize()}Handlers(Typed):",
             f'    """What the {side} handles: each method decorates the handler of one."""',
             "",
             f'    side = "{side}"',
         ]
         for method in of_side(version, side):
             lines += decorator(version, method)
+        lines += ["", "    if TYPE_CHECKING:", ""]
+        lines += [*by_type(version, side, "request"), "", *by_type(version, side, "notification")]
     return "\n".join([*lines, ""])
 
 
@@ -93,16 +101,40 @@ def decorator(version: Version, method: Method) -> list[str]:
     ]
 
 
+def by_type(version: Version, side: str, kind: str) -> list[str]:
+    """The overloads of `on_request` or `on_notification`."""
+    name = f"on_{kind}"
+    lines: list[str] = []
+    for method in of_side(version, side, kind):
+        params, result = types(version, method)
+        typed = f"schema.{params}, schema.{result}" if result else f"schema.{params}"
+        lines += decorating(name, [f"message: type[schema.{params}]"], typed)
+    of_user, of_any = ("T, Any", "Any, Any") if kind == "request" else ("T", "Any")
+    lines += decorating(name, ["message: str", "params: Callable[..., T]"], of_user)
+    lines += decorating(name, ["message: str", "params: Any = None"], of_any)
+    return [*lines, f"        def {name}(self, message: Any, params: Any = None) -> Any: ..."]
+
+
+def decorating(name: str, items: list[str], typed: str) -> list[str]:
+    """One overload of what gives a decorator."""
+    result = f"{'ForRequest' if name == 'on_request' else 'ForNotification'}[{typed}]"
+    return ["        @overload", *function(name, ["self", *items], result, "        ", ": ...")]
+
+
 def function(name: str, items: list[str], result: str, indent: str, end: str) -> list[str]:
     """The head of a function, as the formatter writes it."""
     line = f"{indent}def {name}({', '.join(items)}) -> {result}{end}"
     if len(line) <= WIDTH:
         return [line]
     inner = f"{indent}    {', '.join(items)}"
-    if len(inner) <= WIDTH:
-        return [f"{indent}def {name}(", inner, f"{indent}) -> {result}{end}"]
-    parts = [line for item in items for line in parameter(item, f"{indent}    ")]
-    return [f"{indent}def {name}(", *parts, f"{indent}) -> {result}{end}"]
+    parts = [inner]
+    if len(inner) > WIDTH:
+        parts = [line for item in items for line in parameter(item, f"{indent}    ")]
+    last = [f"{indent}) -> {result}{end}"]
+    if len(last[0]) > WIDTH:
+        head, arguments = result.rstrip("]").split("[", 1)
+        last = [f"{indent}) -> {head}[", f"{indent}    {arguments}", f"{indent}]{end}"]
+    return [f"{indent}def {name}(", *parts, *last]
 
 
 def parameter(item: str, indent: str) -> list[str]:

@@ -11,28 +11,21 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from acp._cancellation import (
-        Cancellation,
-    )
-    from acp._core import (
-        UNSET,
-    )
+    from acp._cancellation import Cancellation
+    from acp._core import UNSET
     from acp._core import __version__ as __version__
-    from acp._endpoint.handlers import (
-        UNHANDLED,
-    )
+    from acp._endpoint.dynamic import HandlerGuard
+    from acp._endpoint.handlers import UNHANDLED, Unhandled, unhandled
+    from acp._endpoint.interception import Response
+    from acp._endpoint.message import Message
     from acp._endpoint.sent import (
         CancelHandle,
         Outcome,
         PreparedRequest,
         SentRequest,
     )
-    from acp._limits import (
-        Limits,
-    )
-    from acp._malformed import (
-        Malformed,
-    )
+    from acp._limits import Limits
+    from acp._malformed import Malformed
     from acp._policies.ordered import (
         InboxClosed,
         InboxFinished,
@@ -40,32 +33,18 @@ if TYPE_CHECKING:
         InboxUpdate,
         OrderedInbox,
     )
-    from acp._responder import (
-        Responder,
-    )
+    from acp._responder import Responder
     from acp._stats import (
         ConnectionStats,
         HandlerInfo,
     )
-    from acp._transports.base import (
-        Transport,
-    )
-    from acp._transports.environment import (
-        default_environment,
-    )
-    from acp._transports.memory import (
-        memory_pair,
-    )
-    from acp._transports.process import (
-        process_transport,
-    )
-    from acp._transports.stdio import (
-        stdio_transport,
-    )
-    from acp._versions import (
-        HIGHEST_MODELED,
-        SERVED,
-    )
+    from acp._termination import Termination
+    from acp._transports.base import Transport
+    from acp._transports.environment import default_environment
+    from acp._transports.memory import memory_pair
+    from acp._transports.process import process_transport
+    from acp._transports.stdio import stdio_transport
+    from acp._versions import HIGHEST_MODELED, SERVED
     from acp.core import (
         connect_to_agent,
         run_agent,
@@ -220,6 +199,7 @@ __all__ = [
     "ElicitationStringPropertySchema",
     "ElicitationUrlCapabilities",
     "HIGHEST_MODELED",
+    "HandlerGuard",
     "HandlerInfo",
     "InboxClosed",
     "InboxFinished",
@@ -235,14 +215,15 @@ __all__ = [
     "LoadSessionResponse",
     "LocalProtocolError",
     "Malformed",
+    "Message",
     "NewSessionRequest",
     "NewSessionResponse",
     "OrderedInbox",
     "OtherElicitationResponse",
     "Outcome",
     "PROTOCOL_VERSION",
-    "PromptRequest",
     "PreparedRequest",
+    "PromptRequest",
     "PromptResponse",
     "ReadTextFileRequest",
     "ReadTextFileResponse",
@@ -254,6 +235,7 @@ __all__ = [
     "RequestPermissionResponse",
     "RequestTimeout",
     "Responder",
+    "Response",
     "SERVED",
     "SentRequest",
     "SessionClosed",
@@ -265,9 +247,11 @@ __all__ = [
     "StreamOverflow",
     "TerminalOutputRequest",
     "TerminalOutputResponse",
+    "Termination",
     "Transport",
     "UNHANDLED",
     "UNSET",
+    "Unhandled",
     "UnsupportedByPeer",
     "ValidationError",
     "VersionMismatch",
@@ -299,6 +283,7 @@ __all__ = [
     "tool_content",
     "tool_diff_content",
     "tool_terminal_ref",
+    "unhandled",
     "update_agent_message",
     "update_agent_message_text",
     "update_agent_thought",
@@ -312,13 +297,17 @@ __all__ = [
 _MODULES = {
     "acp._core": "UNSET",
     "acp._cancellation": "Cancellation",
-    "acp._endpoint.handlers": "UNHANDLED",
+    "acp._endpoint.dynamic": "HandlerGuard",
+    "acp._endpoint.handlers": "UNHANDLED Unhandled unhandled",
+    "acp._endpoint.interception": "Response",
+    "acp._endpoint.message": "Message",
     "acp._endpoint.sent": "CancelHandle Outcome PreparedRequest SentRequest",
     "acp._limits": "Limits",
     "acp._malformed": "Malformed",
     "acp._policies.ordered": "InboxClosed InboxFinished InboxFull InboxUpdate OrderedInbox",
     "acp._responder": "Responder",
     "acp._stats": "ConnectionStats HandlerInfo",
+    "acp._termination": "Termination",
     "acp._transports.base": "Transport",
     "acp._transports.environment": "default_environment",
     "acp._transports.memory": "memory_pair",

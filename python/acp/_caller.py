@@ -18,7 +18,7 @@ from acp._router import HELD_RESPONSES, NAMING_RESPONSES
 from acp._stepping import current_run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Coroutine
 
     from acp import _core
     from acp._dispatcher import Dispatcher
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from acp._profile import Profile
     from acp._workers import Worker, Workers
     from acp.exceptions import ConnectionClosed
+
+    See = Callable[[Call, Any, Callable[[Any], Any] | None], Coroutine[Any, Any, None]]
 
 __all__ = ("Caller",)
 
@@ -41,6 +43,7 @@ class Caller:
         "_core",
         "_dispatcher",
         "_outbox",
+        "_see",
         "_send_cancel_request",
         "_turn",
         "_workers",
@@ -67,6 +70,7 @@ class Caller:
         self._dispatcher = dispatcher
         self._send_cancel_request = options.send_cancel_request
         self._turn = profile.turn
+        self._see: See | None = None
         self.dropped = Dropped(workers.runtime, self._was_dropped)
         """The calls whose handle nobody has any more, though nobody awaited it."""
 
@@ -78,6 +82,8 @@ class Caller:
         slot = self.runtime.slot()
         call = Call(request_id, method, slot, held=held, is_turn=method == self._turn, lane=lane)
         self._calls.add(call)
+        if self._see is not None:
+            self._have_seen(call, self._see)
         # The only one that waits has nothing to gain from others that might be queued in this turn.
         if len(self._calls) == 1:
             self._outbox.flush()
@@ -120,9 +126,26 @@ class Caller:
         """Has `callback` called in the place of the answer, or, where there is none, soon."""
         if call is not None and call.id in self._calls:
             call.held = True
-            call.callback = callback
+            if call.seen:
+                call.then = callback
+            else:
+                call.callback = callback
             return
         self._workers.assign(functools.partial(_call_late, call, callback, failure))
+
+    def intercept(self, see: See) -> None:
+        """Has `see` look at the answers of all requests, those under way among them, in the place
+        of the answer. It gives it to who waits: the callback that it is called with, or, where that
+        is None, the slot of the call.
+        """
+        self._see = see
+        for call in self._calls:
+            self._have_seen(call, see)
+
+    def _have_seen(self, call: Call, see: See) -> None:
+        if not call.seen:
+            call.seen = True
+            call.then, call.callback = call.callback, lambda answer: see(call, answer, call.then)
 
     def _was_dropped(self, call: Call) -> None:
         if not self.give_up(call):
@@ -142,8 +165,11 @@ class Caller:
             self._outbox.schedule()
         return told
 
-    def fail_all(self, error: ConnectionClosed) -> None:
-        """No answer can come any more: whoever waits for one is told."""
+    def fail_all(self, make: Callable[[], ConnectionClosed]) -> None:
+        """No answer can come any more: whoever waits for one is told, with what `make` makes."""
+        if not len(self._calls):
+            return
+        error = make()
         for call in self._calls.fail_all(error):
             self._workers.assign(functools.partial(_tell, call, error))
 

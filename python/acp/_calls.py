@@ -13,7 +13,7 @@ from acp._runtime import Slot, fill
 from acp.exceptions import ConnectionClosed, RemoteProtocolError, RequestError, VersionMismatch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 __all__ = ("Call", "Calls", "HeldResponse", "outcome", "session_of")
 
@@ -30,9 +30,11 @@ class Call:
         "lane",
         "method",
         "opening",
+        "seen",
         "settled",
         "slot",
         "taken",
+        "then",
         "turn_cancelled",
     )
 
@@ -70,6 +72,10 @@ class Call:
         """Takes the place of the answer in its lane: called with it as the handler of a
         notification is.
         """
+        self.seen = False
+        """The callback is what sees the answer before who waits for it."""
+        self.then: Callable[[Any], Any] | None = None
+        """The callback behind that, if any."""
 
     def watch(self, answered: Callable[[Any], object], taken: Callable[[], object]) -> None:
         """Has more functions called as `opening` and `taken`, behind those that are."""
@@ -111,6 +117,9 @@ class Calls:
 
     def __contains__(self, request_id: int) -> bool:
         return request_id in self._by_id
+
+    def __iter__(self) -> Iterator[Call]:
+        return iter(self._by_id.values())
 
     def add(self, call: Call) -> None:
         """A request was queued."""
@@ -195,18 +204,21 @@ def session_of(params: Any) -> str | None:
 
 def outcome(answer: Any) -> Any:
     """The result of a call, from what its slot was filled with; raises what that stands for."""
-    if type(answer) is ResponseReceived:
-        if answer.outcome == "result":
-            return answer.result()
-        if answer.outcome == "mismatch":
-            raise VersionMismatch(*answer.error(), selected=answer.selected)
-        raise RequestError(*answer.error())
     if isinstance(answer, ResponseRejected):
         message = f"The answer to {answer.method} is malformed"
         raise RemoteProtocolError(message)
-    if not isinstance(answer, ConnectionClosed):
+    if isinstance(answer, ConnectionClosed):
+        # Each caller raises an exception of its own: a traceback belongs to one task.
+        raise ConnectionClosed(
+            str(answer),
+            exit_code=answer.exit_code,
+            stderr_tail=answer.stderr_tail,
+            termination=answer.termination,
+        ) from answer.__cause__
+    if isinstance(answer, Exception):
         raise answer
-    # Each caller raises an exception of its own: a traceback belongs to one task.
-    raise ConnectionClosed(
-        str(answer), exit_code=answer.exit_code, stderr_tail=answer.stderr_tail
-    ) from answer.__cause__
+    if answer.outcome == "result":
+        return answer.result()
+    if answer.outcome == "mismatch":
+        raise VersionMismatch(*answer.error(), selected=answer.selected)
+    raise RequestError(*answer.error())

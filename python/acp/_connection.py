@@ -16,27 +16,29 @@ from acp import _core
 from acp._caller import Caller
 from acp._calls import Calls, outcome, session_of
 from acp._dispatcher import Dispatcher
+from acp._ending import Ending
 from acp._entry import Entry
 from acp._malformed_input import MalformedInput
 from acp._outbox import Outbox
 from acp._profile import DROP_IN, Profile
 from acp._responder import Responder
 from acp._runtime import Runtime
-from acp._runtime.flag import Flag
 from acp._serving import Serving
+from acp._spawned import Spawned
 from acp._stats import ConnectionStats, Counters, HandlerInfo, running
 from acp._stepping import current_run
-from acp._workers import Worker, Workers
+from acp._workers import Workers
 from acp.exceptions import RequestTimeout
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine
 
+    from acp._ending import Life
     from acp._lanes import RequestRun
     from acp._options import ConnectionOptions
     from acp._router import Routes
+    from acp._termination import Termination
     from acp._transports.base import Transport
-    from acp.exceptions import ConnectionClosed
 
 __all__ = ("Connection",)
 
@@ -54,15 +56,13 @@ class Connection:
 
     __slots__ = (
         "_calls",
-        "_cause",
         "_closed",
-        "_closing",
         "_dispatcher",
+        "_ending",
         "_entry",
         "_malformed",
         "_options",
         "_outbox",
-        "_output_ended",
         "_runtime",
         "_started",
         "_thread",
@@ -105,7 +105,11 @@ class Connection:
         self._malformed.count_in(self.counters)
         self._runtime = Runtime()
         self._workers = Workers(self._runtime)
-        self._outbox = Outbox(self._workers, self.core, transport, limits, self._output_failed)
+        self._ending = Ending(transport, self._workers, limits)
+        self._closed = self._ending.closed
+        self._outbox = Outbox(
+            self._workers, self.core, transport, limits, self._ending.output_failed
+        )
         self._calls = Calls()
         self.serving = Serving(
             self.core,
@@ -127,17 +131,15 @@ class Connection:
             self._outbox,
             self.counters,
             self._malformed,
-            self._begin_closing,
+            self._ending.input_ended,
+            self._ending.failed,
         )
         self.caller = Caller(
             self.core, self._calls, self._workers, self._outbox, self._dispatcher, options, profile
         )
         """Its requests of the peer."""
+        self._ending.attach(self.caller, self._dispatcher, self._outbox)
         self._started = False
-        self._closing = Flag(self._runtime)
-        self._closed = Flag(self._runtime)
-        self._cause: BaseException | None = None
-        self._output_ended = False
         self._thread: int | None = None
         """The thread of the loop, once the connection runs."""
         self._entry: Entry | None = None
@@ -171,6 +173,11 @@ class Connection:
             self._malformed.result(answer, exc)
             raise
 
+    def unread(self, event: Any, exc: Exception) -> None:
+        """The params of a message do not fit its method."""
+        is_request = isinstance(event, _core.RequestReceived)
+        self._malformed.params(event, exc, answered=is_request)
+
     def after_answer(
         self, run: RequestRun, function: Callable[..., Awaitable[Any]], args: tuple[Any, ...]
     ) -> None:
@@ -188,18 +195,18 @@ class Connection:
         run.deferred = True
         return Responder(self.serving, run)
 
-    def spawn(self, work: Coroutine[Any, Any, Any]) -> None:
-        """Runs a coroutine beside the handlers; an exception of it ends the connection."""
+    def spawn(
+        self, work: Coroutine[Any, Any, Any], dropped: Callable[[], object] | None = None
+    ) -> None:
+        """Runs a coroutine beside the handlers; an exception of it ends the connection.
 
-        async def duty(worker: Worker) -> None:
-            del worker
-            try:
-                await work
-            except Exception as exc:  # noqa: BLE001 - the boundary of user code
-                _log.warning("A task of the connection failed: %s", type(exc).__name__)
-                self._begin_closing(exc)
-
-        self._workers.assign(duty)
+        When that ends before the coroutine has begun, `dropped` is called. Raises ConnectionClosed
+        when it ends already; the coroutine is closed then.
+        """
+        spawned = Spawned(work, self._ending.closing.is_set, self._ending.failed, dropped)
+        if self.is_closing:
+            raise self._ending.error()
+        self._workers.assign(spawned)
 
     def in_turn(self, session: str | None) -> bool:
         """Whether a turn of the session runs, which this side has asked for."""
@@ -212,8 +219,8 @@ class Connection:
         """
         if self._thread != get_ident():
             self._check_thread()
-        if self._output_ended or self._outbox.broken:
-            raise self._closed_error()
+        if self._ending.output_ended or self._outbox.broken:
+            raise self._ending.error()
         self.core.notify(method, params)
         return self._outbox.sent()
 
@@ -232,7 +239,7 @@ class Connection:
                 self._dispatcher.call_ended(run)
         if self._outbox.broken:
             # What was just queued may be what is lost.
-            raise self._closed_error()
+            raise self._ending.error()
 
     async def notify(self, method: str, params: Any = None) -> None:
         """Sends a notification. Raises ConnectionClosed when nothing can be sent any more."""
@@ -277,7 +284,11 @@ class Connection:
         self._thread = get_ident()
         self._entry = Entry(self._workers, self._closed)
         try:
-            await self._transport.open()
+            try:
+                await self._transport.open()
+            except Exception as exc:
+                self._ending.begin("transport_error", exc)
+                raise
             self._dispatcher.inbox.open()
             async with create_task_group() as group:
                 self._outbox.open()
@@ -286,14 +297,24 @@ class Connection:
                     await self._workers.supply(group)
                 finally:
                     # Cancelled from outside, it still sends what is queued.
-                    await self._end_output()
+                    self._ending.begin("dropped")
+                    await self._ending.end_output()
         finally:
-            self._begin_closing(None)
+            self._ending.begin("dropped")
             self._dispatcher.inbox.stop()
-            self._fail_calls()
+            self._ending.fail_calls()
+            self._workers.drop()
             with CancelScope(shield=True):
                 await self._transport.close()
             self.ended()
+
+    def abandon(self) -> None:
+        """The connection is never run."""
+        self._started = True
+        self._ending.begin("dropped")
+        self._ending.fail_calls()
+        self._workers.drop()
+        self.ended()
 
     def ended(self, host: object = None) -> None:
         """Tells that the task that was to run the connection has ended, perhaps without a step."""
@@ -309,7 +330,7 @@ class Connection:
         ends meanwhile.
         """
         if self._entry is None:
-            raise self._closed_error()
+            raise self._ending.error()
         return self._entry.run(function, args)
 
     # Seen from outside.
@@ -328,11 +349,11 @@ class Connection:
         From inside a handler it does not wait for that handler. Closing again waits for the first.
         """
         self._dispatcher.closes_in(current_run.get())
-        self._begin_closing(None)
+        self._ending.begin("local_shutdown")
         if not self._started:
             self._started = True
-            self._output_ended = True
-            self._fail_calls()
+            self._ending.output_ended = True
+            self._ending.fail_calls()
             await self._transport.close()
             self._closed.set()
         await self._closed.wait()
@@ -345,66 +366,37 @@ class Connection:
         """Has a function called when the transport is closed."""
         self._closed.add(function)
 
+    @property
+    def termination(self) -> Termination | None:
+        """How the connection ended; None before the transport is closed."""
+        return self._ending.termination() if self._closed.is_set() else None
+
     def raise_failure(self) -> None:
         """Raises ConnectionClosed when the connection has ended by a failure."""
-        if self._cause is not None:
-            raise self._closed_error()
+        if not self._ending.is_clean:
+            raise self._ending.error()
+
+    def has_part(self, life: Life) -> None:
+        """Tells what stands on the connection and has a part in its end."""
+        self._ending.life = life
+
+    def end_foreground(self, failure: BaseException | None) -> None:
+        """What the connection was opened for has ended: no further handler is started.
+
+        It has to be closed then.
+        """
+        self._dispatcher.stop()
+        if failure is None:
+            self._ending.begin("local_shutdown")
+        elif isinstance(failure, Exception):
+            self._ending.begin("foreground_error", failure)
+        else:
+            self._ending.begin("dropped", failure)
 
     @property
     def is_closing(self) -> bool:
         """Whether the connection has begun to end."""
-        return self._closing.is_set()
-
-    async def _wind_down(self, worker: Worker) -> None:
-        del worker
-        self._dispatcher.inbox.stop()
-        self._fail_calls()
-        with move_on_after(self._options.limits.closing):
-            await self._dispatcher.wait_until_idle()
-        self._dispatcher.stop()
-        self._workers.cancel_handlers()
-        with move_on_after(self._options.limits.closing) as patience:
-            await self._dispatcher.wait_until_idle()
-        if patience.cancelled_caught:
-            stubborn = sorted({handler.method for handler in self.handlers()})
-            _log.warning("Handlers do not end, though they were cancelled: %.200r", stubborn)
-        await self._end_output()
-        self._workers.finish()
-
-    async def _end_output(self) -> None:
-        """Sends what is queued, as long as the other end takes it, and closes the transport."""
-        if self._output_ended:
-            return
-        with CancelScope(shield=True):
-            with move_on_after(self._options.limits.draining):
-                await self._outbox.drain()
-            self._output_ended = True
-            await self._transport.close()
-        self._closed.set()
-
-    def _begin_closing(self, cause: BaseException | None) -> None:
-        if self._closing.is_set():
-            return
-        self._closing.set()
-        self._cause = self._cause or cause
-        if cause is not None:
-            _log.warning("The connection ends: %s", type(cause).__name__)
-        self._workers.assign(self._wind_down)
-
-    def _output_failed(self, exc: Exception) -> None:
-        self._cause = exc
-        self._workers.assign(self._read_to_the_end)
-
-    async def _read_to_the_end(self, worker: Worker) -> None:
-        """A peer that takes nothing more may have answered before: its last words still count."""
-        del worker
-        with move_on_after(self._options.limits.closing):
-            await self._closing.wait()
-        self._begin_closing(self._cause)
-
-    def _fail_calls(self) -> None:
-        if len(self._calls):
-            self.caller.fail_all(self._closed_error())
+        return self._ending.closing.is_set()
 
     def _check_thread(self) -> None:
         if self._thread is not None:
@@ -416,9 +408,4 @@ class Connection:
         if self._thread != get_ident():
             self._check_thread()
         if self.is_closing or self._outbox.broken:
-            raise self._closed_error()
-
-    def _closed_error(self) -> ConnectionClosed:
-        error = self._transport.closed_error()
-        error.__cause__ = self._cause
-        return error
+            raise self._ending.error()

@@ -86,6 +86,7 @@ class Dispatcher:
         counters: Counters,
         malformed: MalformedInput,
         ended: Callable[[BaseException | None], None],
+        failed: Callable[[BaseException], None],
     ) -> None:
         self._core = core
         self._router = router
@@ -124,7 +125,7 @@ class Dispatcher:
             self._backlog,
             outbox,
             malformed,
-            ended,
+            failed,
         )
         self.inbox = Inbox(core, transport, workers, self._backlog, calls, self, counters, ended)
 

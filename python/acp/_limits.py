@@ -69,8 +69,15 @@ class Limits:
     """How long the peer may take no output before the connection ends."""
     closing: float | None = 1.0
     """How long running handlers may go on once the input has ended."""
+    close_callbacks: float | None = 5.0
+    """How long the functions of `on_close` may take together."""
     draining: float | None = 5.0
     """How long the last output may take."""
+    parked_messages: int = 1024
+    """Messages that no handler wanted and that wait for handlers to come; beyond, the oldest goes.
+    """
+    parked_bytes: int = 1024 * 1024
+    """The same, as bytes of their frames."""
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] | None = None) -> Limits:

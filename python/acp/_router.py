@@ -81,13 +81,21 @@ class Route:
         "may_return_nothing",
         "opens",
         "ordered",
+        "takes_event",
     )
 
     def __init__(
-        self, method: str, call: Callable[[Any], Any], *, may_return_nothing: bool = False
+        self,
+        method: str,
+        call: Callable[[Any], Any],
+        *,
+        may_return_nothing: bool = False,
+        takes_event: bool = False,
     ) -> None:
         self.call = call
         """Calls the handler with the message's params; what it returns is to be awaited."""
+        self.takes_event = takes_event
+        """It gets the message itself instead, and reads the params when it has to."""
         self.ordered = method in _ORDERED
         """The handler starts in the order of its session's stream."""
         self.opens = method == "initialize"

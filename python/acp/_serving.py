@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from acp._calls import Calls
     from acp._core import Connection as Core
-    from acp._core import ResponseReceived
+    from acp._core import RequestReceived, ResponseReceived
     from acp._malformed_input import MalformedInput
     from acp._options import ConnectionOptions
     from acp._outbox import Outbox
@@ -101,12 +101,10 @@ class Serving:
                     run.cancelled = True
                     self._answer_cancelled(run)
                     return
-                try:
-                    params = event.params()
-                except Exception as exc:
-                    self._malformed.params(event, exc, answered=True)
-                    raise
-                result = run.route.call(params)
+                if run.route.takes_event:
+                    result = run.route.call(event)
+                else:
+                    result = run.route.call(self._params(event))
                 if hasattr(result, "__await__"):
                     result = await result
                 # No cancellation point from here to the answer.
@@ -127,6 +125,13 @@ class Serving:
                 self.deferred += 1
             else:
                 self._forget(run)
+
+    def _params(self, event: RequestReceived) -> Any:
+        try:
+            return event.params()
+        except Exception as exc:
+            self._malformed.params(event, exc, answered=True)
+            raise
 
     # Answers that are not the end of the handler.
 

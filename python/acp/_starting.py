@@ -104,6 +104,8 @@ class Starter:
             run.turns = self._serving.turns(event.lane)
         else:
             run = HandlerRun(self._owner, event, route)
+        if route.takes_event:
+            return self._step(run, route.call, event)
         try:
             params = event.params()
         except Exception as exc:  # noqa: BLE001 - also a warning that was made an error

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from anyio import CancelScope
 
 from acp._runtime import Runtime, Slot, fill
+from acp._spawned import Spawned
 
 if TYPE_CHECKING:
     from anyio.abc import TaskGroup
@@ -110,6 +111,13 @@ class Workers:
                 worker.scope.cancel()
         self._dismiss()
         self._wake_supplier()
+
+    def drop(self) -> None:
+        """Nobody takes over a duty any more: those that wait are told, where they have to know."""
+        duties, self._duties = self._duties, None
+        for duty in duties or ():
+            if isinstance(duty, Spawned):
+                duty.drop()
 
     def _dismiss(self) -> None:
         while self._parked:

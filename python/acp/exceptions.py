@@ -7,9 +7,12 @@ wire error (that is `acp._errors`) and knows no connection.
 from __future__ import annotations
 
 import functools
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from acp._core import InternalError, LocalProtocolError, ValidationError
+
+if TYPE_CHECKING:
+    from acp._termination import Termination
 
 __all__ = (
     "ConnectionClosed",
@@ -125,12 +128,18 @@ class ConnectionClosed(ConnectionError):
     """The connection has ended: a call will not be answered, or a message can no longer be sent.
 
     Open a new connection to go on. `exit_code` and `stderr_tail` are set when the peer was a
-    process that this side
-    started: its exit code (None while it runs) and the last 64 KiB that it wrote to stderr.
+    process that this side started: its exit code (None while it runs) and the last 64 KiB that it
+    wrote to stderr. `termination` tells how the connection has ended, as far as it was known then;
+    this side makes it, whatever a peer sends. `__cause__` is the error that it ended with.
     """
 
     def __init__(
-        self, message: str | None = None, *, exit_code: int | None = None, stderr_tail: str = ""
+        self,
+        message: str | None = None,
+        *,
+        exit_code: int | None = None,
+        stderr_tail: str = "",
+        termination: Termination | None = None,
     ) -> None:
         if message is None:
             message = "Connection closed; open a new connection to go on"
@@ -141,6 +150,7 @@ class ConnectionClosed(ConnectionError):
             if stderr_tail:
                 message += " (what it last wrote to stderr is in `stderr_tail`)"
         super().__init__(message)
+        self.termination = termination
         self.exit_code = exit_code
         self.stderr_tail = stderr_tail
 

@@ -156,7 +156,7 @@ async def test_updates_go_to_the_handler_itself_again_once_nobody_reads(version:
         for end in ("drop", "leave"):
             session, updates = await start_reading(version, connection, peer, behind=[text("a")])
             assert await texts_of(session, updates, 1) == ["a"]
-            assert connection.router.direct["session/update"][1] is not handler
+            assert connection.router.chain.sessions.is_read
             if end == "leave":
                 async with updates:
                     pass
@@ -164,7 +164,10 @@ async def test_updates_go_to_the_handler_itself_again_once_nobody_reads(version:
             gc.collect()
             await peer.send(text("b"), text("c"))
             await served(peer)
-            assert connection.router.direct["session/update"][1] is handler
+            assert not connection.router.chain.sessions.is_read
+            # Of version 1 what a handler declines may wait for others, so that this is looked at.
+            called = connection.router.direct["session/update"][1]
+            assert called is handler or version == 1
 
 
 @each_version
@@ -193,8 +196,8 @@ async def test_a_setup_that_nobody_awaits_any_more_keeps_nothing(version: int) -
     client = client_of(version)
 
     @client.session_update
-    def handler(notification: Any) -> Any:
-        return acp.UNHANDLED
+    def handler(notification: Any) -> None:
+        del notification
 
     async with opened(client) as (connection, peer):
         builder = connection.resume_session("s1", "/")

@@ -104,6 +104,7 @@ async def test_what_was_offered_is_what_the_answer_of_initialize_said(as_data: b
         )
         return answer.model_dump(by_alias=True, exclude_none=True) if as_data else answer
 
+    agent.resume_session(lambda _: schema.ResumeSessionResponse())
     async with session_of(agent) as peer:
         await peer.request(1, "session/prompt", {"sessionId": "s1", "prompt": [IMAGE]})
         message = {"sessionUpdate": "user_message", "messageId": "m1", "content": [IMAGE]}

@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from typing import TYPE_CHECKING, Any, cast
+import logging
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from acp._core import UNSET, Model
 from acp._endpoint.facts import other_side
-from acp._endpoint.handlers import of_user, to_wire
+from acp._endpoint.interception import Interceptor
 from acp._endpoint.sent import CancelHandle, PreparedRequest, SentRequest
 from acp._endpoint.sessions import Sessions
 from acp._endpoint.setups import WATCHED, watcher
+from acp._endpoint.user_types import of_user, to_wire
 from acp.exceptions import ConnectionClosed, RequestError, UnsupportedByPeer, VersionMismatch
 
 if TYPE_CHECKING:
@@ -25,6 +29,7 @@ if TYPE_CHECKING:
 
     from acp._cancellation import Cancellation
     from acp._connection import Connection as RawConnection
+    from acp._endpoint.dynamic import HandlerGuard
     from acp._endpoint.endpoint import Endpoint
     from acp._endpoint.facts import Side
     from acp._endpoint.routing import EndpointRouter
@@ -32,8 +37,15 @@ if TYPE_CHECKING:
     from acp._limits import Limits
     from acp._schema.method import Method
     from acp._stats import ConnectionStats, HandlerInfo
+    from acp._termination import Termination
+    from acp._transports.base import Transport
 
 __all__ = ("Connection",)
+
+C = TypeVar("C", bound="Connection")
+
+
+_log = logging.getLogger("acp")
 
 
 class Connection:
@@ -47,8 +59,10 @@ class Connection:
     router: EndpointRouter
     """Finds the handlers of a message."""
 
-    def __init__(self, endpoint: Endpoint) -> None:
+    def __init__(self, endpoint: Endpoint[Any], limits: Limits) -> None:
         self._endpoint = endpoint
+        self.limits = limits
+        """Its bounds."""
         self._context = endpoint.context_type
         self._facts = endpoint.facts
         self._peer: Side = other_side(endpoint.side)
@@ -58,6 +72,14 @@ class Connection:
         """What the peer can do, once initialized."""
         self.state: Any = None
         """What the endpoint's `state` has made for this connection."""
+
+    def attach(self, raw: RawConnection, router: EndpointRouter) -> None:
+        """Tells what it runs on, and what finds its handlers."""
+        self.raw = raw
+        self.router = router
+        raw.has_part(self)
+        if any(handler.answers is not None for handler in self._endpoint.handlers()):
+            self._intercept()
 
     def context(self) -> Any:
         """What a handler gets beside its message; called inside its first step."""
@@ -145,11 +167,6 @@ class Connection:
         """The sessions that this side has opened."""
         return Sessions(self, unclaimed_only=self.protocol_version == 1)
 
-    @property
-    def limits(self) -> Limits:
-        """The bounds of the connection."""
-        return self._endpoint.limits
-
     def prepare(
         self,
         message: Any,
@@ -187,7 +204,7 @@ class Connection:
         if getattr(answer, "outcome", "") != "result":
             return
         try:
-            self.peer_info, self.peer_capabilities = self._facts.seen(answer.result())
+            self.saw(answer.result())
         except ValueError:
             # Who awaits the answer is told.
             return
@@ -215,23 +232,31 @@ class Connection:
         self.raw.post("$/cancel_request", {"requestId": request_id})
 
     def _message(self, kind: str, message: Any, params: Any, *, unchecked: bool) -> tuple[str, Any]:
-        of_type = cast("type[Any]", type(message))
         if isinstance(message, str):
             method = self._facts.method(self._peer, kind, message)
-            wire = message
-            params = to_wire(params)
+            wire, params = message, to_wire(params)
+            if isinstance(params, Model) and not self._may_send(params, method):
+                raise self._foreign(params, kind)
         else:
-            method = self._facts.method_of(self._peer, kind, of_type)
+            method = self._facts.method_of(self._peer, kind, cast("type[Any]", type(message)))
             if method is None:
-                text = (
-                    f"{of_type.__name__} of {of_type.__module__} is no {kind} to the "
-                    f"{self._peer} in protocol version {self._facts.version}"
-                )
-                raise TypeError(text)
+                raise self._foreign(message, kind)
             wire, params = method.wire, message
         if method is not None and not unchecked:
             self._check(method)
         return wire, params
+
+    def _may_send(self, params: Model, method: Method | None) -> bool:
+        if method is None:
+            return self._facts.owns(type(params))
+        return self._facts.fits(type(params), method.params)
+
+    def _foreign(self, message: object, kind: str) -> TypeError:
+        of_type = type(message)
+        return TypeError(
+            f"{of_type.__name__} of {of_type.__module__} is no {kind} to the {self._peer} in "
+            f"protocol version {self._facts.version}"
+        )
 
     def _check(self, method: Method) -> None:
         self._endpoint.check_feature(method)
@@ -254,16 +279,44 @@ class Connection:
         return self._offers(name)
 
     def _offers(self, path: str) -> bool:
-        """Whether the peer's capabilities have something at a path; `|` stands between choices."""
-        for choice in path.split("|"):
-            found: Any = self.peer_capabilities
-            for step in choice.split("."):
-                found = getattr(found, step, None)
-                if not found and not _is_marker(found):
-                    break
-            else:
-                return True
-        return False
+        """Whether the peer's capabilities have something at a path.
+
+        An object counts by being there, also when it is empty.
+        """
+        found: Any = self.peer_capabilities
+        for step in path.split("."):
+            found = getattr(found, step, None)
+            if found is None or found is False or found is UNSET:
+                return False
+        return True
+
+    def saw(self, message: Any) -> None:
+        """Notes what the params or the result of `initialize` tell about the peer."""
+        self.peer_info, self.peer_capabilities = self._facts.seen(message)
+
+    # Handlers of this connection alone.
+
+    def handler(self, target: object) -> HandlerGuard:
+        """Adds a low-level handler (see `Endpoint.add_handler`) to this connection, behind those of
+        its endpoint and before their fallbacks.
+
+        It is called as long as the guard is held: `with connection.handler(target):`. Messages that
+        wait for a handler are offered to it first, oldest first, each when the one before has been
+        handled; those that come meanwhile have their turn then.
+        """
+        guard = self.router.chain.opened().add(target)
+        if hasattr(target, "handle_response"):
+            self._intercept()
+        return guard
+
+    def handlers_changed(self) -> None:
+        """The handlers of this connection are not those that they were."""
+        self.router.forget()
+
+    def _intercept(self) -> None:
+        chain = self.router.chain
+        interceptor = Interceptor(chain.answering, self.spawn)
+        self.raw.caller.intercept(interceptor.see)
 
     # Tasks.
 
@@ -274,9 +327,23 @@ class Connection:
     def spawn(self, work: Coroutine[Any, Any, Any]) -> None:
         """Runs a coroutine in a task of this connection, which is cancelled when that ends.
 
-        An exception of it ends the connection.
+        An exception of it ends the connection, and is the `__cause__` of the ConnectionClosed that
+        callers get. Raises ConnectionClosed when the connection has begun to end; the coroutine is
+        not run then.
         """
         self.raw.spawn(work)
+
+    def spawn_connection(self, endpoint: Endpoint[C], transport: Transport) -> C:
+        """Runs another connection inside of this one, as `endpoint` serves it, and returns it.
+
+        It ends with this connection at the latest; `async with` closes it at the end of the block.
+        Its failure, be it that the transport cannot be opened, is one of a task of this connection.
+        Raises what `Endpoint.connect` and `spawn` raise.
+        """
+        child = endpoint._make(transport)
+        self.raw.spawn(_drive(child), child.raw.abandon)
+        child.begin()
+        return child
 
     def cancel_with(self, handle: CancelHandle, cancellation: Cancellation) -> None:
         """Cancels a request of ours when one of the peer is cancelled."""
@@ -292,8 +359,17 @@ class Connection:
     # Life.
 
     def stats(self) -> ConnectionStats:
-        """The connection in numbers, at this moment."""
-        return self.raw.stats()
+        """The connection in numbers, at this moment.
+
+        Where handlers were added to it or messages wait for such, the counters have `parked`, those
+        that wait, and `expelled`, those that went because there were too many.
+        """
+        found = self.raw.stats()
+        dynamic = self.router.chain.dynamic
+        if dynamic is None:
+            return found
+        more = {"parked": len(dynamic.parked), "expelled": dynamic.parked.expelled}
+        return replace(found, counters={**found.counters, **more})
 
     def handlers(self) -> list[HandlerInfo]:
         """The handlers that have suspended and not ended, oldest first."""
@@ -303,9 +379,31 @@ class Connection:
         """Ends the connection and returns when the transport is closed."""
         await self.raw.close()
 
-    async def wait_closed(self) -> None:
-        """Returns when the connection has ended, by whichever side."""
+    async def wait_closed(self) -> Termination:
+        """Returns when the connection has ended, by whichever side, and tells how."""
         await self.raw.wait_closed()
+        termination = self.raw.termination
+        assert termination is not None
+        return termination
+
+    @property
+    def termination(self) -> Termination | None:
+        """How the connection has ended; None as long as it has not."""
+        return self.raw.termination
+
+    def closing(self) -> None:
+        """The connection begins to end: what waits for a handler waits in vain."""
+        dynamic = self.router.chain.dynamic
+        if dynamic is not None:
+            dynamic.closing()
+
+    async def input_ended(self) -> Exception | None:
+        """Calls the functions of `on_close`. Returns the first exception."""
+        first: Exception | None = None
+        for function in self._endpoint.closers():
+            failure = await _close(function, self)
+            first = first or failure
+        return first
 
     async def __aenter__(self) -> Self:
         return self
@@ -336,6 +434,20 @@ def _mismatch(error: RequestError) -> VersionMismatch | None:
     return VersionMismatch(error.code, error.message, error.data, supported=supported)
 
 
-def _is_marker(value: object) -> bool:
-    """Whether a capability is an object: its presence is what counts, also when it is empty."""
-    return value is not None and not isinstance(value, (bool, str, list))
+async def _close(function: Callable[[Any], Any], connection: Connection) -> Exception | None:
+    """Calls a function of `on_close`. Returns what it raises."""
+    try:
+        result = function(connection)
+        if hasattr(result, "__await__"):
+            await result
+    except Exception as exc:  # noqa: BLE001 - the boundary of user code
+        _log.warning("A function of `on_close` failed: %s", type(exc).__name__)
+        return exc
+    return None
+
+
+async def _drive(child: Connection) -> None:
+    """Runs a connection that was not closed before. Raises ConnectionClosed when it fails."""
+    if not child.raw.is_closing:
+        await child.raw.run()
+        child.raw.raise_failure()

@@ -11,11 +11,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
+from acp._router import may_be_empty
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from acp._profile import Profile
     from acp._schema.method import Method
+    from acp.exceptions import RequestError
+
+    Refusal = Callable[[bytes | None], RequestError]
 
 __all__ = ("Facts", "Side", "feature_of", "other_side")
 
@@ -50,10 +55,18 @@ class Facts:
     """Name and capabilities of the peer, from the params or the result of `initialize`."""
     gates: Mapping[str, str]
     """What of the peer's capabilities a method needs, as a path with dots."""
+    offers: Mapping[Side, Mapping[str, str]]
+    """The methods of a side that stand for a capability of its own, as a path with dots; it takes
+    handlers for all of the same one.
+    """
     flags: frozenset[str]
     """The last steps of those paths that are true or false, where all others are objects."""
-    baseline: tuple[str, ...]
-    """Methods that an agent with sessions has to serve."""
+    baseline: tuple[str, ...] = ()
+    """Methods that an agent has to serve which says that it has sessions."""
+    keeping_sides: frozenset[Side] = frozenset()
+    """Those on which messages of sessions wait for handlers to come when nobody wants them."""
+    may_retry: bool = False
+    """A handler that declines may say that the message is to wait."""
 
     @property
     def version(self) -> int:
@@ -83,12 +96,42 @@ class Facts:
                 found.setdefault(kind, []).append(method)
         return found
 
-    def method_of(self, side: Side, kind: str, params: type) -> Method | None:
-        """The method of `side` whose params are of a type; None when there is none."""
-        for known in params.__mro__:
-            for method in self._by_type.get(known, ()):
-                if method.kind == kind and method.side in (side, "protocol"):
-                    return method
+    @cached_property
+    def _classes_of(self) -> dict[str, tuple[type, ...]]:
+        return {}
+
+    def fits(self, kind: type, name: str | None) -> bool:
+        """Whether a class of the schema is the type of that name, or one of its variants."""
+        known = self._classes_of
+        name = name or ""
+        if name not in known:
+            known[name] = _classes(getattr(self.schema, name, None))
+        return issubclass(kind, known[name])
+
+    @cached_property
+    def _own(self) -> dict[type, bool]:
+        return {}
+
+    def owns(self, kind: type) -> bool:
+        """Whether a class of a schema is one of this version."""
+        if kind not in self._own:
+            home = f"acp._schema.v{self.version}."
+            self._own[kind] = any(each.__module__.startswith(home) for each in kind.__mro__)
+        return self._own[kind]
+
+    def may_be_empty(self, method: Method) -> bool:
+        """Whether the result of a method has no required member."""
+        return may_be_empty(getattr(self.schema, method.result or "", None))
+
+    def method_of(self, side: Side, kind: str, params: Any) -> Method | None:
+        """The method of `side` whose params are of a type, which may be a union of the schema; None
+        when there is none.
+        """
+        for each in _classes(params):
+            for known in each.__mro__:
+                for method in self._by_type.get(known, ()):
+                    if method.kind == kind and method.side in (side, "protocol"):
+                        return method
         return None
 
 

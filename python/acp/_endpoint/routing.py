@@ -1,44 +1,50 @@
-"""From a method to the handlers of an endpoint, for one connection.
+"""From a method to the handlers of a connection.
 
-Owns which handlers a message is offered to, in which order, and what it means that none wants it.
-It starts no handler and sends nothing.
+Owns which way a message goes: straight to the one function that it is for, where that is all, or
+through the chain; and what is remembered of it. It starts no handler and sends nothing.
 """
 
 from __future__ import annotations
 
+import functools
+from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING, Any
 
-from acp._endpoint.facts import feature_of
-from acp._endpoint.handlers import UNHANDLED, to_wire
-from acp._router import Route, may_be_empty
+from acp._endpoint.chain import Chain
+from acp._endpoint.handlers import Unhandled
+from acp._router import Route
 from acp._stepping import current_run
-from acp.exceptions import RequestError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from acp._endpoint.connection import Connection
     from acp._endpoint.endpoint import Endpoint
-    from acp._endpoint.handlers import Handler
-    from acp._endpoint.sessions import Sessions
-    from acp._schema.method import Method
+    from acp._endpoint.handlers import Handler, Kind
 
 __all__ = ("EndpointRouter",)
+
+Places = list[tuple[int, "Handler"]]
 
 
 class EndpointRouter:
     """The handlers of an endpoint, as those of one connection."""
 
-    __slots__ = ("_connection", "_endpoint", "_notifications", "_requests", "direct", "sessions")
+    __slots__ = ("_connection", "_endpoint", "_notifications", "_requests", "chain", "direct")
 
-    def __init__(self, endpoint: Endpoint, connection: Connection) -> None:
+    def __init__(self, endpoint: Endpoint[Any], connection: Connection) -> None:
         self._endpoint = endpoint
         self._connection = connection
+        self.chain = Chain(endpoint, connection)
         self._requests: dict[str, Route | None] = {}
         self._notifications: dict[str, Route | None] = {}
         self.direct: dict[str, tuple[Route, Callable[[Any], Any]]] = {}
-        self.sessions: Sessions | None = None
-        """Whose messages may have readers, beside or behind the handlers."""
+
+    def forget(self) -> None:
+        """The handlers have changed: every route is looked up anew."""
+        self._requests.clear()
+        self._notifications.clear()
+        self.direct.clear()
 
     def request(self, method: str) -> Route | None:
         """The route of a request; None when nothing serves it."""
@@ -54,101 +60,103 @@ class EndpointRouter:
         except KeyError:
             return self._route("notification", method, self._notifications)
 
-    def forget(self) -> None:
-        """The handlers of messages may be others from now on."""
-        self._requests.clear()
-        self._notifications.clear()
-        self.direct.clear()
-
-    def _route(self, kind: str, wire: str, known: dict[str, Route | None]) -> Route | None:
-        facts, side = self._endpoint.facts, self._endpoint.side
-        method = facts.method(side, kind, wire)
-        route = self._build(kind, wire, method)
-        registered = method is not None or any(h.wire == wire for h in self._endpoint.handlers)
-        if registered:
+    def _route(self, kind: Kind, wire: str, known: dict[str, Route | None]) -> Route | None:
+        endpoint = self._endpoint
+        method = endpoint.facts.method(endpoint.side, kind, wire)
+        first, last = self.chain.first(kind, wire), self.chain.last(kind, wire)
+        route = self._build(kind, wire, first, last)
+        if method is not None or any(handler.wire == wire for _, handler in first):
             # Other names are the peer's choice, and could be any number.
             known[wire] = route
-            if kind == "notification" and route is not None and not route.ends_turns:
-                self.direct[wire] = (route, route.call)
+            if route is not None and kind == "notification":
+                self._remember(wire, route)
+        if route is not None and method is not None and kind == "request":
+            route.may_return_nothing = endpoint.facts.may_be_empty(method)
         return route
 
-    def _build(self, kind: str, wire: str, method: Method | None) -> Route | None:
-        endpoint = self._endpoint
-        is_off = method is not None and not (
-            method.stable or feature_of(method) in endpoint.features or "all" in endpoint.features
-        )
-        handlers = [
-            handler
-            for handler in endpoint.handlers
-            if handler.kind == kind
-            and (handler.wire is None or (handler.wire == wire and not is_off))
-        ]
-        # A handler without a method is for what no other one has taken.
-        handlers.sort(key=lambda handler: handler.wire is None)
-        own = endpoint.own_handler(kind, wire, self._connection)
-        if own is not None:
-            handlers.append(own)
-        sessions = None if is_off or self.sessions is None else self.sessions.read_by(wire)
-        if sessions is not None and sessions.unclaimed_only:
-            handlers.append(sessions.last)
-        if wire == "session/cancel" and not handlers:
-            # A turn can be cancelled also when the agent has nothing to do about it itself.
-            return Route(wire, endpoint.seeing(wire, _nothing, self._connection))
-        if not handlers and sessions is None:
-            answers_itself = kind == "request" and method is not None and not is_off
-            return Route(wire, self._unhandled) if answers_itself else None
-        empty = (
-            kind == "request"
-            and method is not None
-            and may_be_empty(getattr(endpoint.facts.schema, method.result or "", None))
-        )
-        if sessions is None or sessions.unclaimed_only:
-            call = self._caller(handlers, wire, is_request=kind == "request")
-        else:
-            call = sessions.beside(
-                self._caller(handlers, wire, is_request=False) if handlers else None
-            )
-        return Route(wire, endpoint.seeing(wire, call, self._connection), may_return_nothing=empty)
+    def _remember(self, wire: str, route: Route) -> None:
+        """Has notifications go straight to their handler, where that is all that they mean."""
+        if not route.ends_turns and not route.takes_event:
+            self.direct[wire] = (route, route.call)
 
-    def _unhandled(self, params: Any) -> Any:
-        """Some methods have an answer of their own where nobody handles them."""
-        del params
-        core = self._connection.raw.core
-        raise RequestError(*core.unhandled(current_run.get().event))
+    def _build(self, kind: Kind, wire: str, first: Places, last: list[Handler]) -> Route | None:
+        chain = self.chain
+        handlers = [handler for _, handler in first] or last[:1]
+        call: Callable[[Any], Any] | None
+        takes_event = False
+        if handlers and not handlers[0].low_level and not chain.is_extended:
+            others = last if first else last[1:]
+            call = self._caller(kind, wire, handlers[0], first[1:], others)
+        elif handlers or chain.is_extended or self._has_meaning(kind, wire):
+            takes_event = True
+            call = functools.partial(chain.offer, kind=kind, first=first, last=last)
+        else:
+            call = None
+        sessions = None if chain.sessions is None else chain.sessions.read_by(wire)
+        if sessions is not None and not sessions.unclaimed_only and kind == "notification":
+            call, takes_event = sessions.beside(_of_params(call, takes_event)), False
+        if call is None:
+            return None
+        plain = _of_params(call, takes_event)
+        seen = self._endpoint.seeing(wire, plain, self._connection)
+        if seen is not plain:
+            call, takes_event = seen, False
+        return Route(wire, call, takes_event=takes_event)
+
+    def _has_meaning(self, kind: Kind, wire: str) -> bool:
+        """Whether a message means something also where there is no handler for it."""
+        endpoint = self._endpoint
+        if kind == "request":
+            return endpoint.facts.method(endpoint.side, kind, wire) is not None
+        # A turn can be cancelled also when the agent has nothing to do about it itself.
+        return wire == "session/cancel" or endpoint.side in endpoint.facts.keeping_sides
 
     def _caller(
-        self, handlers: list[Handler], wire: str, *, is_request: bool
+        self, kind: Kind, wire: str, handler: Handler, first: Places, last: list[Handler]
     ) -> Callable[[Any], Any]:
-        connection = self._connection
-        context = connection.context
-        if len(handlers) == 1 and not is_request:
-            (handler,) = handlers
-            if handler.direct is not None:
-                return handler.direct
-            call = handler.call
-            return lambda params: call(params, context)
-        return lambda params: _offer(handlers, params, context, wire, is_request=is_request)
+        """What calls a handler with the params, and only when it declines looks for others."""
+        chain = self.chain
+        context = self._connection.context
+        if kind == "notification":
+            # What it declines has to be looked at only where others are asked, or it may wait.
+            others = first or last or self._endpoint.facts.may_retry
+            if not others or not handler.may_decline:
+                if handler.direct is not None:
+                    return handler.direct
+                return lambda params: handler.call(params, context)
+
+        async def goes_on(params: Any, result: Any) -> Any:
+            if type(result) is Unhandled:
+                return await chain.offer_on(result, params, kind, first, last)
+            return chain.result(wire, result) if kind == "request" else None
+
+        function = handler.direct
+        if function is not None and iscoroutinefunction(function):
+
+            async def call(params: Any) -> Any:
+                result = await function(params)
+                if result is None and kind == "notification":
+                    return None
+                return await goes_on(params, result)
+
+        else:
+
+            async def call(params: Any) -> Any:
+                result = handler.call(params, context)
+                if hasattr(result, "__await__"):
+                    result = await result
+                return await goes_on(params, result)
+
+        return call
 
 
-async def _offer(
-    handlers: list[Handler],
-    params: Any,
-    context: Callable[[], Any],
-    wire: str,
-    *,
-    is_request: bool,
-) -> Any:
-    """What the first handler that wants a message makes of it."""
-    for handler in handlers:
-        result = handler.call(params, context)
-        if hasattr(result, "__await__"):
-            result = await result
-        if result is not UNHANDLED:
-            return to_wire(result) if is_request else None
-    if is_request:
-        raise RequestError.method_not_found(wire)
-    return None
+def _of_params(call: Callable[[Any], Any] | None, takes_event: bool) -> Any:
+    """The same, called with the params."""
+    if call is None or not takes_event:
+        return call
 
+    def of_params(params: Any) -> Any:
+        del params
+        return call(current_run.get().event)
 
-def _nothing(params: Any) -> None:
-    del params
+    return of_params

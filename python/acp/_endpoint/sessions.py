@@ -119,7 +119,7 @@ class Sessions:
 
     def __init__(self, connection: Connection, *, unclaimed_only: bool) -> None:
         self._connection = connection
-        connection.router.sessions = self
+        connection.router.chain.sessions = self
         self.last = Handler(
             "request", None, lambda params, _: self.unclaimed(params), self.unclaimed
         )

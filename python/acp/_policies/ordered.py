@@ -89,7 +89,7 @@ class OrderedInbox:
     def __len__(self) -> int:
         return len(self._events)
 
-    def attach(self, endpoint: Endpoint) -> None:
+    def attach(self, endpoint: Endpoint[Any]) -> None:
         """Puts every `session/update` of an endpoint's connections in, and their ends.
 
         It is one more handler: give the endpoint none of its own for updates.
@@ -98,11 +98,11 @@ class OrderedInbox:
         async def updated(params: Any, ctx: Context) -> None:
             await self.put(InboxUpdate(params, ctx.connection))
 
-        async def closed(connection: Any) -> None:
-            await self.put(InboxClosed(connection))
+        async def watch(connection: Any) -> None:
+            connection.raw.when_closed(lambda: self._put_last(InboxClosed(connection)))
 
         endpoint.on_notification("session/update")(updated)
-        endpoint.on_close(closed)
+        endpoint.background(watch)
 
     def expect(self, request: SentRequest[Any] | PreparedRequest[Any], key: Any) -> CancelHandle:
         """Puts the outcome of a request in, in its place among the updates of its session."""
@@ -127,6 +127,12 @@ class OrderedInbox:
             return
         self._events.append(event)
         self._filled.set()
+
+    def _put_last(self, event: InboxClosed) -> None:
+        """Adds an event for which there is always room: there is one of a connection."""
+        if not self._is_over:
+            self._events.append(event)
+            self._filled.set()
 
     def close(self) -> None:
         """Ends the stream behind what is there. Later events are dropped."""

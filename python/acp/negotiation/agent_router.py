@@ -51,13 +51,13 @@ class AgentRouter:
 
     def __init__(
         self,
-        v1: Endpoint | None = None,
-        v2: Endpoint | None = None,
+        v1: Endpoint[Any] | None = None,
+        v2: Endpoint[Any] | None = None,
         *,
         close_on_rejection: bool = True,
         limits: Limits | None = None,
     ) -> None:
-        self._agents: dict[int, Endpoint] = {}
+        self._agents: dict[int, Endpoint[Any]] = {}
         if v1 is not None:
             self.add(v1)
         if v2 is not None:
@@ -65,7 +65,7 @@ class AgentRouter:
         self._close_on_rejection = close_on_rejection
         self._limits = limits or Limits()
 
-    def add(self, agent: Endpoint) -> None:
+    def add(self, agent: Endpoint[Any]) -> None:
         """Adds the agent of one more version.
 
         Raises ValueError for a client, and for a second agent of a version.
@@ -102,7 +102,7 @@ class AgentRouter:
         agent, resumed = chosen
         await agent.serve(resumed)
 
-    async def _choose(self, transport: Transport) -> tuple[Endpoint, Transport] | None:
+    async def _choose(self, transport: Transport) -> tuple[Endpoint[Any], Transport] | None:
         reader = FrameReader(transport, self._limits.max_message_bytes)
         # Without its guard it answers what is no message, and leaves all else to this.
         probe = _core.Connection("agent", guard=False)
@@ -133,7 +133,7 @@ class AgentRouter:
             return False
         return not patience.cancelled_caught
 
-    def _judge(self, calls: list[Any]) -> tuple[Endpoint | None, RequestError | None]:
+    def _judge(self, calls: list[Any]) -> tuple[Endpoint[Any] | None, RequestError | None]:
         """Who serves a connection that begins with these calls, or what its requests get."""
         if not calls:
             return None, None

@@ -45,8 +45,8 @@ class ClientConnector:
 
     def __init__(
         self,
-        v1: Callable[[], Endpoint] | None = None,
-        v2: Callable[[], Endpoint] | None = None,
+        v1: Callable[[], Endpoint[Any]] | None = None,
+        v2: Callable[[], Endpoint[Any]] | None = None,
     ) -> None:
         self._makers = {number: make for number, make in ((1, v1), (2, v2)) if make is not None}
 
@@ -66,7 +66,9 @@ class Connecting:
     """`async with`: the connection that a connector has found."""
 
     def __init__(
-        self, makers: dict[int, Callable[[], Endpoint]], open_transport: Callable[[], Transport]
+        self,
+        makers: dict[int, Callable[[], Endpoint[Any]]],
+        open_transport: Callable[[], Transport],
     ) -> None:
         self._makers = makers
         self._open = open_transport
@@ -122,7 +124,7 @@ class Connecting:
         return await self._enter(version, transport)
 
 
-def _asks_for_the_same(client: Endpoint, asked: bytes) -> bool:
+def _asks_for_the_same(client: Endpoint[Any], asked: bytes) -> bool:
     """Whether a client would have sent these params of `initialize`, put in its version's form.
 
     False, too, when they hold what the other version's objects do not keep: the agent has seen it.

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from acp._endpoint.builders import working_directory
 from acp._endpoint.context import Context as AnyContext
 from acp._endpoint.facts import Facts
+from acp._endpoint.handshake import derived
 from acp._endpoint.streams import BUFFER
 from acp._profile import Profile
 from acp.v1 import schema
@@ -58,27 +59,31 @@ _CLIENT_GATES = {
     "terminal/kill": "terminal",
     "elicitation/create": "elicitation",
 }
+_SENT_GATES = {
+    "elicitation/complete": "elicitation",
+}
+"""What no handler stands for, though the peer has to offer it."""
 _FLAGS = frozenset({"load_session", "read_text_file", "write_text_file", "terminal"})
 """Capabilities that are true or false; all others are objects."""
 
 
-def _initialize(endpoint: Endpoint, request: schema.InitializeRequest) -> Any:
+def _initialize(endpoint: Endpoint[Any], request: schema.InitializeRequest) -> Any:
     return schema.InitializeResponse(
         protocol_version=request.protocol_version,
-        agent_capabilities=endpoint.own_capabilities(schema.AgentCapabilities, _AGENT_GATES),
+        agent_capabilities=derived(endpoint, schema.AgentCapabilities),
         agent_info=_info(endpoint),
     )
 
 
-def _opening(endpoint: Endpoint) -> Any:
+def _opening(endpoint: Endpoint[Any]) -> Any:
     return schema.InitializeRequest(
         protocol_version=1,
-        client_capabilities=endpoint.own_capabilities(schema.ClientCapabilities, _CLIENT_GATES),
+        client_capabilities=derived(endpoint, schema.ClientCapabilities),
         client_info=_info(endpoint),
     )
 
 
-def _info(endpoint: Endpoint) -> schema.Implementation:
+def _info(endpoint: Endpoint[Any]) -> schema.Implementation:
     return schema.Implementation(name=endpoint.name, version=endpoint.version, title=endpoint.title)
 
 
@@ -93,9 +98,11 @@ FACTS = Facts(
     initialize=_initialize,
     opening=_opening,
     seen=_seen,
-    gates={**_AGENT_GATES, **_CLIENT_GATES},
+    gates={**_AGENT_GATES, **_CLIENT_GATES, **_SENT_GATES},
+    offers={"agent": _AGENT_GATES, "client": _CLIENT_GATES},
     flags=_FLAGS,
-    baseline=("session/new", "session/prompt"),
+    keeping_sides=frozenset({"client"}),
+    may_retry=True,
 )
 """Protocol version 1."""
 

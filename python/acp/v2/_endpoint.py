@@ -14,6 +14,7 @@ from acp._endpoint.builders import working_directory
 from acp._endpoint.context import Context as AnyContext
 from acp._endpoint.facts import Facts
 from acp._endpoint.handlers import make
+from acp._endpoint.handshake import derived
 from acp._profile import Profile
 from acp.v2 import schema
 from acp.v2._agent_sessions import AgentSession, AgentSessions
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
     from acp._endpoint.endpoint import Endpoint
     from acp._endpoint.handlers import Handler
+    from acp._limits import Limits
     from acp.v2._foreground import Foreground
     from acp.v2._sessions import SetupMembers
 
@@ -45,7 +47,6 @@ _BASELINE = (
 )
 _AGENT_GATES = {
     **dict.fromkeys(_BASELINE, "session"),
-    "session/set_config_option": "session",
     "session/delete": "session.delete",
     "session/fork": "session.fork",
     "session/archive": "session.archive",
@@ -61,25 +62,30 @@ _AGENT_GATES = {
 _CLIENT_GATES = {"elicitation/create": "elicitation"}
 _OWN = ("session/cancel", "session/close")
 """What an agent that keeps its sessions serves by itself."""
+_SENT_GATES = {
+    "session/set_config_option": "session",
+    "elicitation/complete": "elicitation",
+}
+"""What no handler stands for, though the peer has to offer it."""
 
 
-def _initialize(endpoint: Endpoint, request: schema.InitializeRequest) -> Any:
+def _initialize(endpoint: Endpoint[Any], request: schema.InitializeRequest) -> Any:
     return schema.InitializeResponse(
         protocol_version=request.protocol_version,
         info=_info(endpoint),
-        capabilities=endpoint.own_capabilities(schema.AgentCapabilities, _AGENT_GATES),
+        capabilities=derived(endpoint, schema.AgentCapabilities),
     )
 
 
-def _opening(endpoint: Endpoint) -> Any:
+def _opening(endpoint: Endpoint[Any]) -> Any:
     return schema.InitializeRequest(
         protocol_version=2,
         info=_info(endpoint),
-        capabilities=endpoint.own_capabilities(schema.ClientCapabilities, _CLIENT_GATES),
+        capabilities=derived(endpoint, schema.ClientCapabilities),
     )
 
 
-def _info(endpoint: Endpoint) -> schema.Implementation:
+def _info(endpoint: Endpoint[Any]) -> schema.Implementation:
     return schema.Implementation(name=endpoint.name, version=endpoint.version, title=endpoint.title)
 
 
@@ -92,7 +98,8 @@ FACTS = Facts(
     initialize=_initialize,
     opening=_opening,
     seen=_seen,
-    gates={**_AGENT_GATES, **_CLIENT_GATES},
+    gates={**_AGENT_GATES, **_CLIENT_GATES, **_SENT_GATES},
+    offers={"agent": _AGENT_GATES, "client": _CLIENT_GATES},
     flags=frozenset(),
     baseline=_BASELINE,
 )
@@ -102,8 +109,8 @@ FACTS = Facts(
 class Connection(TypedConnection):
     """One connection of an agent or client of version 2."""
 
-    def __init__(self, endpoint: Endpoint) -> None:
-        super().__init__(endpoint)
+    def __init__(self, endpoint: Endpoint[Any], limits: Limits) -> None:
+        super().__init__(endpoint, limits)
         self.own_capabilities: Any = endpoint.capabilities
         """What an agent at this end has said in its answer of `initialize` that it can do; before
         that what it was given to say.
@@ -296,7 +303,7 @@ class Agent(AgentHandlers):
         self.lists_background = background
         return self
 
-    def include(self, other: Endpoint) -> Self:
+    def include(self, other: Endpoint[Any]) -> Self:
         """Adds the handlers of another agent of this version, behind those so far; sessions are
         kept when either keeps them.
 
