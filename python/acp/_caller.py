@@ -10,29 +10,43 @@ import contextlib
 import functools
 import logging
 import warnings
-from typing import TYPE_CHECKING, Any
+from contextvars import copy_context
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from anyio import move_on_after
 
 from acp._calls import Call, Calls, session_of
 from acp._dropped import Dropped
+from acp._entry import check_thread
 from acp._router import HELD_RESPONSES, NAMING_RESPONSES
+from acp._runtime import fill
 from acp._stepping import current_run
+from acp.exceptions import ConnectionClosed, RequestTimeout
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
     from acp import _core
+    from acp._cancellation import Cancellation
+    from acp._core import HandlerRun
     from acp._dispatcher import Dispatcher
     from acp._options import ConnectionOptions
     from acp._outbox import Outbox
     from acp._profile import Profile
-    from acp._workers import Worker, Workers
-    from acp.exceptions import ConnectionClosed
+    from acp._workers import Workers
 
     See = Callable[[Call, Any, Callable[[Any], Any] | None], Coroutine[Any, Any, None]]
 
 __all__ = ("Caller",)
 
 _log = logging.getLogger("acp")
+
+
+class _Waited(NamedTuple):
+    """A call whose waiting task was collected."""
+
+    call: Call
+    run: HandlerRun | None
 
 
 class Caller:
@@ -42,6 +56,7 @@ class Caller:
         "_calls",
         "_core",
         "_dispatcher",
+        "_ended",
         "_outbox",
         "_see",
         "_send_cancel_request",
@@ -49,6 +64,7 @@ class Caller:
         "_workers",
         "dropped",
         "runtime",
+        "thread",
     )
 
     def __init__(
@@ -71,8 +87,12 @@ class Caller:
         self._send_cancel_request = options.send_cancel_request
         self._turn = profile.turn
         self._see: See | None = None
-        self.dropped = Dropped(workers.runtime, self._was_dropped)
-        """The calls whose handle nobody has any more, though nobody awaited it."""
+        self._ended = False
+        """No answer can come any more."""
+        self.thread: int | None = None
+        """The thread of the loop, once the connection runs."""
+        self.dropped = Dropped(workers.runtime, self)
+        """The calls that nobody holds any more, though nobody has taken their answer."""
 
     def begin(self, method: str, params: Any = None) -> Call:
         """Queues a request. Its answer has to be awaited with `answer`, or the call given up."""
@@ -81,7 +101,8 @@ class Caller:
         lane = None if method in NAMING_RESPONSES else session_of(params)
         slot = self.runtime.slot()
         call = Call(request_id, method, slot, held=held, is_turn=method == self._turn, lane=lane)
-        self._calls.add(call)
+        self._calls.add(request_id, call)
+        self.dropped.expect()
         if self._see is not None:
             self._have_seen(call, self._see)
         # The only one that waits has nothing to gain from others that might be queued in this turn.
@@ -91,47 +112,51 @@ class Caller:
             self._outbox.schedule()
         return call
 
+    def failed(self, method: str, error: Exception) -> Call:
+        """A request that could not be sent: `error` is its outcome."""
+        call = Call(None, method, self.runtime.slot(), held=False, is_turn=False, lane=None)
+        call.failure = error
+        call.settle()
+        fill(call.slot, error)
+        return call
+
     async def answer(self, call: Call) -> Any:
         """What a call was answered with, for `outcome`. Cancelled, it tells the peer, once."""
         run = current_run.get()
         self._dispatcher.call_started(run)
         try:
-            return await call.slot
+            answer = await call.slot
+        except GeneratorExit:
+            # The collector has found who waited, perhaps inside the core or in another thread.
+            self.dropped.add(_Waited(call, run))
+            raise
         except BaseException:
+            self._dispatcher.call_ended(run)
             self.give_up(call)
             raise
-        finally:
-            self._dispatcher.call_ended(run)
+        self._dispatcher.call_ended(run)
+        return answer
 
     def expects(self, call: Call) -> bool:
         """Whether the answer of a call is still to come, and not given up."""
         return call.id in self._calls
 
-    def give_up(self, call: Call, *, tell: bool = True, forget: bool = True) -> bool:
-        """Nobody waits for the answer any more. False when it is here.
+    async def answer_within(self, call: Call, seconds: float) -> Any:
+        """The same; raises RequestTimeout after a time, which cancels it as well."""
+        with move_on_after(seconds):
+            return await self.answer(call)
+        raise RequestTimeout(call.method, seconds)
 
-        With `tell` the peer learns of it. Without `forget` the request can be cancelled later.
-        """
-        if not self._calls.give_up(call):
+    def give_up(self, call: Call) -> bool:
+        """Nobody waits for the answer any more: the peer is told, once. False when it is here."""
+        if call.settled:
             return False
-        if tell and self._send_cancel_request:
+        if self._send_cancel_request:
             self.cancel(call)
-        if forget:
+        self._calls.give_up(call)
+        if call.id is not None:
             self._core.forget(call.id)
         return True
-
-    def call_back(
-        self, call: Call | None, callback: Callable[[Any], Any], failure: Exception | None
-    ) -> None:
-        """Has `callback` called in the place of the answer, or, where there is none, soon."""
-        if call is not None and call.id in self._calls:
-            call.held = True
-            if call.seen:
-                call.then = callback
-            else:
-                call.callback = callback
-            return
-        self._workers.assign(functools.partial(_call_late, call, callback, failure))
 
     def intercept(self, see: See) -> None:
         """Has `see` look at the answers of all requests, those under way among them, in the place
@@ -147,52 +172,73 @@ class Caller:
             call.seen = True
             call.then, call.callback = call.callback, lambda answer: see(call, answer, call.then)
 
-    def _was_dropped(self, call: Call) -> None:
-        if not self.give_up(call):
-            return
-        _log.warning("A request %.200r was dropped unanswered, and cancelled", call.method)
-        message = f"a request {call.method!r} was dropped without being awaited, and cancelled"
-        # Where warnings are errors, it is no error of the connection, which has to go on.
-        with contextlib.suppress(ResourceWarning):
-            warnings.warn(message, ResourceWarning, stacklevel=2)
-
     def cancel(self, call: Call) -> bool:
         """Tells the peer, once, that a call is cancelled; whoever waits for it still gets what the
         peer answers.
         """
-        told = not call.settled and self._core.cancel(call.id)
-        if told:
-            self._outbox.schedule()
-        return told
+        check_thread(self.thread)
+        if call.settled or self._ended or call.id is None or not self._core.cancel(call.id):
+            return False
+        self._outbox.schedule()
+        return True
 
-    def fail_all(self, make: Callable[[], ConnectionClosed]) -> None:
-        """No answer can come any more: whoever waits for one is told, with what `make` makes."""
-        if not len(self._calls):
+    def cancel_with(self, call: Call, cancellation: Cancellation) -> None:
+        """Cancels a call when a request of a peer is cancelled, at once if it is already."""
+        if call.settled:
             return
-        error = make()
-        for call in self._calls.fail_all(error):
-            self._workers.assign(functools.partial(_tell, call, error))
+        cancel = functools.partial(self.cancel, call)
+        cancellation.add(cancel)
+        # A request may be served long, and make many calls.
+        call.at_end(functools.partial(cancellation.remove, cancel))
 
+    def call_back(
+        self, call: Call, callback: Callable[[Any], Any], timeout: float | None = None
+    ) -> None:
+        """Has `callback` called in the place of the answer, or, where there is none, soon.
 
-async def _tell(call: Call, error: ConnectionClosed, worker: Worker) -> None:
-    """Runs the callback of a call whose answer can no longer come."""
-    del worker
-    assert call.callback is not None
-    await _run_callback(call.callback, error)
+        After `timeout` seconds without an answer it gets a RequestTimeout. Raises what kept the
+        request from being sent, or ConnectionClosed, when the connection has ended, so that nothing
+        can call it.
+        """
+        check_thread(self.thread)
+        if self._workers.finished:
+            raise call.failure or ConnectionClosed()
+        if call.seen and not call.settled:
+            # Behind what sees it.
+            call.then = functools.partial(copy_context().run, callback)
+        else:
+            call.callback = callback
+            call.context = copy_context()
+        if call.slot.done() or (call.seen and call.settled):
+            self._dispatcher.aside.call_back(call)
+            return
+        call.held = True
+        if timeout is not None and not call.settled:
+            expire = functools.partial(self._expire, call, timeout)
+            call.at_end(self._workers.later(timeout, expire))
 
+    def _expire(self, call: Call, timeout: float) -> None:
+        if self.give_up(call):
+            fill(call.slot, RequestTimeout(call.method, timeout))
+            self._dispatcher.aside.call_back(call)
 
-async def _call_late(
-    call: Call | None, callback: Callable[[Any], Any], failure: Exception | None, worker: Worker
-) -> None:
-    """Runs a callback that was given when the answer was here, or none could come."""
-    del worker
-    await _run_callback(callback, failure if call is None else await call.slot)
+    def was_dropped(self, item: Call | _Waited) -> None:
+        """Nobody has a call any more, or nobody can wait for it: it is given up."""
+        if isinstance(item, _Waited):
+            self._dispatcher.call_ended(item.run)
+            self.give_up(item.call)
+            return
+        if not self.give_up(item):
+            return
+        _log.warning("A request %.200r was dropped unanswered, and cancelled", item.method)
+        message = f"a request {item.method!r} was dropped without being awaited, and cancelled"
+        # Where warnings are errors, it is no error of the connection, which has to go on.
+        with contextlib.suppress(ResourceWarning):
+            warnings.warn(message, ResourceWarning, stacklevel=2)
 
-
-async def _run_callback(callback: Callable[[Any], Any], answer: Any) -> None:
-    try:
-        result = callback(answer)
-        if hasattr(result, "__await__"):
-            await result
-    except Exception as exc:  # noqa: BLE001 - the boundary of user code
-        _log.warning("A callback of a request failed: %s", type(exc).__name__)
+    def end(self, error: Callable[[], ConnectionClosed]) -> None:
+        """No answer can come any more: whoever waits for one is told."""
+        self._ended = True
+        if len(self._calls):
+            for call in self._calls.fail_all(error()):
+                self._dispatcher.aside.call_back(call)

@@ -14,6 +14,7 @@ from acp.exceptions import ConnectionClosed, RemoteProtocolError, RequestError, 
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from contextvars import Context
 
 __all__ = ("Call", "Calls", "HeldResponse", "outcome", "session_of")
 
@@ -24,6 +25,9 @@ class Call:
     __slots__ = (
         "answer",
         "callback",
+        "context",
+        "ends",
+        "failure",
         "held",
         "id",
         "is_turn",
@@ -40,7 +44,7 @@ class Call:
 
     def __init__(
         self,
-        request_id: int,
+        request_id: int | None,
         method: str,
         slot: Slot[Any],
         *,
@@ -49,6 +53,7 @@ class Call:
         lane: str | None,
     ) -> None:
         self.id = request_id
+        """None when it could not be sent."""
         self.method = method
         self.held = held
         """Its answer keeps its place in the stream of a session."""
@@ -59,9 +64,13 @@ class Call:
         self.turn_cancelled = False
         """It is a turn that this side has cancelled."""
         self.settled = False
-        """The answer is here, though perhaps not yet handed over."""
+        """Nothing more can happen to it on the wire: the answer is here, though perhaps not yet
+        handed over, or nobody wants it, or none can come.
+        """
+        self.failure: Exception | None = None
+        """What has kept it from being sent."""
         self.answer: Any = None
-        """That answer."""
+        """The answer, once it is here."""
         self.slot = slot
         """Where its caller waits for the answer, or who looks for it finds it."""
         self.opening: Callable[[Any], None] | None = None
@@ -76,6 +85,30 @@ class Call:
         """The callback is what sees the answer before who waits for it."""
         self.then: Callable[[Any], Any] | None = None
         """The callback behind that, if any."""
+        self.context: Context | None = None
+        """Where that was given, and is called."""
+        self.ends: list[Callable[[], object]] | None = None
+        """What to call once it is settled."""
+
+    def settle(self) -> None:
+        """Nothing more can happen to it on the wire."""
+        self.settled = True
+        ends, self.ends = self.ends, None
+        for function in ends or ():
+            function()
+
+    def take_callback(self) -> tuple[Callable[[Any], Any], Context | None]:
+        """The callback, which is called now and kept no longer, and its context."""
+        assert self.callback is not None
+        taken = self.callback, self.context
+        self.callback = self.context = None
+        return taken
+
+    def at_end(self, function: Callable[[], object]) -> None:
+        """Has a function called once it is settled."""
+        if self.ends is None:
+            self.ends = []
+        self.ends.append(function)
 
     def watch(self, answered: Callable[[Any], object], taken: Callable[[], object]) -> None:
         """Has more functions called as `opening` and `taken`, behind those that are."""
@@ -115,15 +148,15 @@ class Calls:
     def __len__(self) -> int:
         return len(self._by_id)
 
-    def __contains__(self, request_id: int) -> bool:
+    def __contains__(self, request_id: int | None) -> bool:
         return request_id in self._by_id
 
     def __iter__(self) -> Iterator[Call]:
         return iter(self._by_id.values())
 
-    def add(self, call: Call) -> None:
+    def add(self, request_id: int, call: Call) -> None:
         """A request was queued."""
-        self._by_id[call.id] = call
+        self._by_id[request_id] = call
         if call.is_turn:
             if self._turns is None:
                 self._turns = []
@@ -140,16 +173,17 @@ class Calls:
         if call is not None:
             call.settled = True
             call.answer = event
+            if call.ends is not None:
+                call.settle()
             if call.opening is not None:
                 call.opening(event)
         return call
 
-    def give_up(self, call: Call) -> bool:
-        """Takes out a call that nobody waits for any more. False when its answer is here."""
-        if self._by_id.pop(call.id, None) is None:
-            return False
-        self.handed_over(call)
-        return True
+    def give_up(self, call: Call) -> None:
+        """Takes out a call that nobody waits for any more."""
+        if call.id is not None and self._by_id.pop(call.id, None) is not None:
+            call.settle()
+            self.handed_over(call)
 
     def handed_over(self, call: Call) -> None:
         """Who waits for the answer of a call gets it now, or gave it up."""
@@ -186,10 +220,11 @@ class Calls:
         callback, which are still to be told.
         """
         calls, self._by_id = self._by_id, {}
-        self._turns = None
         for call in calls.values():
+            call.settle()
             if call.opening is not None:
                 call.opening(error)
+            self.handed_over(call)
             fill(call.slot, error)
         return [call for call in calls.values() if call.callback is not None]
 

@@ -40,8 +40,12 @@ class Cancellation:
         return self._run.cancelled or self._run.turn_cancelled
 
     def add(self, function: Callable[[], object]) -> None:
-        """Has a function called when it is cancelled."""
+        """Has a function called when it is cancelled, at once when it is already."""
         self._serving.cancellation(self._run).add(function)
+
+    def remove(self, function: Callable[[], object]) -> None:
+        """Takes back a function that was added, if it was not called yet."""
+        self._serving.cancellation(self._run).remove(function)
 
     async def wait(self) -> None:
         """Returns when it is cancelled, at once when it was before."""

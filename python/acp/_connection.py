@@ -16,12 +16,14 @@ from acp import _core
 from acp._caller import Caller
 from acp._calls import Calls, outcome, session_of
 from acp._dispatcher import Dispatcher
+from acp._early import EarlyMessages
 from acp._ending import Ending
-from acp._entry import Entry
+from acp._entry import Entry, check_thread
+from acp._lanes import RequestRun
 from acp._malformed_input import MalformedInput
 from acp._outbox import Outbox
 from acp._profile import DROP_IN, Profile
-from acp._responder import Responder
+from acp._router import NAMING_RESPONSES
 from acp._runtime import Runtime
 from acp._serving import Serving
 from acp._spawned import Spawned
@@ -34,7 +36,6 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine
 
     from acp._ending import Life
-    from acp._lanes import RequestRun
     from acp._options import ConnectionOptions
     from acp._router import Routes
     from acp._termination import Termination
@@ -43,8 +44,6 @@ if TYPE_CHECKING:
 __all__ = ("Connection",)
 
 _log = logging.getLogger("acp")
-
-_ANSWERED = "This request is answered already"
 
 
 class Connection:
@@ -133,12 +132,13 @@ class Connection:
             self._malformed,
             self._ending.input_ended,
             self._ending.failed,
+            overtakes=profile.overtakes,
         )
         self.caller = Caller(
             self.core, self._calls, self._workers, self._outbox, self._dispatcher, options, profile
         )
         """Its requests of the peer."""
-        self._ending.attach(self.caller, self._dispatcher, self._outbox)
+        self._ending.attach(self.caller, self.serving, self._dispatcher, self._outbox)
         self._started = False
         self._thread: int | None = None
         """The thread of the loop, once the connection runs."""
@@ -178,23 +178,6 @@ class Connection:
         is_request = isinstance(event, _core.RequestReceived)
         self._malformed.params(event, exc, answered=is_request)
 
-    def after_answer(
-        self, run: RequestRun, function: Callable[..., Awaitable[Any]], args: tuple[Any, ...]
-    ) -> None:
-        """Runs `await function(*args)` once a request is answered.
-
-        Raises RuntimeError when it is.
-        """
-        if not self.serving.after_answer(run, function, args):
-            raise RuntimeError(_ANSWERED)
-
-    def defer(self, run: RequestRun) -> Responder:
-        """Leaves the answer of a request to a responder. Raises RuntimeError when it has one."""
-        if run.answered:
-            raise RuntimeError(_ANSWERED)
-        run.deferred = True
-        return Responder(self.serving, run)
-
     def spawn(
         self, work: Coroutine[Any, Any, Any], dropped: Callable[[], object] | None = None
     ) -> None:
@@ -218,11 +201,27 @@ class Connection:
         True when the sender has to await `pause()` before the next one.
         """
         if self._thread != get_ident():
-            self._check_thread()
+            self.check_thread()
         if self._ending.output_ended or self._outbox.broken:
             raise self._ending.error()
+        if self._options.hold_early_updates and self._hold(method, params):
+            return False
         self.core.notify(method, params)
         return self._outbox.sent()
+
+    def _hold(self, method: str, params: Any) -> bool:
+        """Whether a notification waits for the answer of the request that its sender handles."""
+        run = current_run.get()
+        if (
+            type(run) is not RequestRun
+            or run.owner is not self._dispatcher
+            or run.answered
+            or run.event.method not in NAMING_RESPONSES
+        ):
+            return False
+        if run.early is None:
+            run.early = EarlyMessages(self.core, self._outbox, self._options.limits)
+        return run.early.hold(method, params)
 
     async def pause(self) -> None:
         """Lets other tasks run, and waits while the peer takes too little of what was sent.
@@ -278,10 +277,10 @@ class Connection:
             message = "The connection runs already, or is closed"
             raise RuntimeError(message)
         self._started = True
+        self._thread = self.serving.thread = self.caller.thread = get_ident()
         return self._run()
 
     async def _run(self) -> None:
-        self._thread = get_ident()
         self._entry = Entry(self._workers, self._closed)
         try:
             try:
@@ -398,14 +397,15 @@ class Connection:
         """Whether the connection has begun to end."""
         return self._ending.closing.is_set()
 
-    def _check_thread(self) -> None:
-        if self._thread is not None:
-            message = "A connection is used in the thread of its loop; see `from_thread`"
-            raise RuntimeError(message)
+    def check_thread(self) -> None:
+        """Raises RuntimeError in another thread than that of the loop."""
+        check_thread(self._thread)
 
     def check_open(self) -> None:
-        """Raises ConnectionClosed when no request can be sent any more."""
+        """Raises ConnectionClosed when no request can be sent any more, RuntimeError in another
+        thread.
+        """
         if self._thread != get_ident():
-            self._check_thread()
+            self.check_thread()
         if self.is_closing or self._outbox.broken:
             raise self._ending.error()

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from acp._aside import Aside
 from acp._backlog import Backlog
 from acp._calls import Calls, HeldResponse
 from acp._core import (
@@ -53,7 +54,6 @@ class Dispatcher:
     __slots__ = (
         "_backlog",
         "_calls",
-        "_closing",
         "_core",
         "_counters",
         "_events",
@@ -69,6 +69,7 @@ class Dispatcher:
         "_starter",
         "_waiting",
         "_workers",
+        "aside",
         "inbox",
         "stopped",
     )
@@ -87,6 +88,8 @@ class Dispatcher:
         malformed: MalformedInput,
         ended: Callable[[BaseException | None], None],
         failed: Callable[[BaseException], None],
+        *,
+        overtakes: bool,
     ) -> None:
         self._core = core
         self._router = router
@@ -101,10 +104,10 @@ class Dispatcher:
         self._events: list[_core.Event] = []
         self._next = 0
         self.stopped = False
-        self._closing = 0
         self._idle: Slot[None] | None = None
         self._backlog = Backlog(workers.runtime, limits, serving, calls)
         self._waiting = Waiting(self, self._backlog, serving, limits, workers)
+        self.aside = serving.aside = Aside(self, workers)
         serving.settled = self._settled
         self._lanes = Lanes(
             self._backlog,
@@ -112,8 +115,10 @@ class Dispatcher:
             limits.lane_patience,
             workers,
             self._waiting.release,
+            self.aside,
             self._go_on,
             counters,
+            overtakes=overtakes,
         )
         self._starter = Starter(
             self,
@@ -127,6 +132,7 @@ class Dispatcher:
             malformed,
             failed,
         )
+        self.aside.starter = self._starter
         self.inbox = Inbox(core, transport, workers, self._backlog, calls, self, counters, ended)
 
     async def pump(self, worker: Worker) -> None:
@@ -196,8 +202,11 @@ class Dispatcher:
         """Returns when no handler runs but those that wait for the connection to close, and none
         that may still start is left, nor a request for a responder.
         """
-        while self._backlog.following > self._closing or (
-            not self.stopped and (len(self._backlog) or self._serving.deferred)
+        while (
+            # A handler that has ended may have left the closing to a task of its own.
+            self._backlog.following + self.aside.due
+            > sum(run.closing for run in self._workers.runs)
+            or (not self.stopped and (len(self._backlog) or self._serving.deferred))
         ):
             self._idle = self._runtime.slot()
             await self._idle
@@ -239,15 +248,11 @@ class Dispatcher:
             if route is not None and route.ends_with_turn:
                 self._serving.cancel_unstarted(event.token, route)
 
-    def closes_in(self, run: HandlerRun | None) -> bool:
-        """Code of the handler `run` closes the connection. False when it is not one of ours."""
-        if run is None or run.owner is not self:
-            return False
-        if not run.closing:
+    def closes_in(self, run: HandlerRun | None) -> None:
+        """Code of the handler `run` closes the connection, if it is one of ours."""
+        if run is not None and run.owner is self:
             run.closing = True
-            self._closing += 1
             self.moved()
-        return True
 
     def _settled(self) -> None:
         """A request whose handler had ended is answered."""
@@ -296,14 +301,15 @@ class Dispatcher:
         held = HeldResponse(call, event, event.size)
         if lane is not None and not lane.yields:
             return self._lanes.wait(lane, held)
-        run = self.hand_over(held)
-        if run is not None and call.held and lane is None:
-            self._lanes.open(run, key)
+        run = self.hand_over(held, lane)
+        if run is not None and call.held:
+            self._lanes.keep(lane, run, key)
         return run
 
-    def hand_over(self, held: HeldResponse) -> HandlerRun | None:
+    def hand_over(self, held: HeldResponse, lane: Lane | None = None) -> HandlerRun | None:
         """Gives an answer to who waits for it: the run of a callback that suspended, or None."""
-        self._calls.handed_over(held.call)
+        if lane is None or not self._lanes.mark_end(lane, held):
+            self._calls.handed_over(held.call)
         if held.call.callback is None:
             fill(held.call.slot, held.event)
             return None
@@ -336,7 +342,7 @@ class Dispatcher:
         """Drives a run to its end, and sees to what waited for that."""
         await self._follow(worker, run)
         if run.lane is not None:
-            await self._run_lane(worker, run.lane)
+            await self._run_lane(worker, run.lane, run)
         elif run.route is not None and run.route.opens:
             self._waiting.open_gate()
         else:
@@ -355,14 +361,22 @@ class Dispatcher:
         finally:
             worker.run = run.suspended = None
             self._backlog.following -= 1
-            self._closing -= run.closing
             self.moved()
         if type(run) is not RequestRun:
             self._starter.ended(run, failure)
 
-    async def _run_lane(self, worker: Worker, lane: Lane) -> None:
-        """Goes on with a lane whose handler in front has ended."""
-        self._lanes.take_head(lane, None)
+    async def end_aside(self, worker: Worker, run: HandlerRun) -> None:
+        """Drives user code that is no handler to its end, if it has suspended."""
+        if run.suspended is not None:
+            await self.carry_on(worker, run)
+        elif run.lane is not None:
+            await self._run_lane(worker, run.lane, run)
+        self.moved()
+
+    async def _run_lane(self, worker: Worker, lane: Lane, ended: HandlerRun | None = None) -> None:
+        """Goes on with a lane that a handler has left, unless others keep it."""
+        if not self._lanes.left(lane, ended):
+            return
         steps = 0
         while (queue := lane.next_queue) and not self.stopped:
             steps += 1
@@ -377,7 +391,8 @@ class Dispatcher:
                 return
             self._lanes.take_head(lane, run)
             await self._follow(worker, run)
-            self._lanes.take_head(lane, None)
+            if not self._lanes.left(lane, run):
+                return
         self._lanes.close(lane)
         self.moved()
 

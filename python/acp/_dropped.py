@@ -1,14 +1,14 @@
 """Things that nobody holds any more, and that something is still owed for.
 
 Owns the way from a finalizer into the loop. A finalizer runs wherever the collector does, also
-inside the core or in another thread: it only appends to a queue, which the loop empties in a later
-turn.
+inside the core or in another thread: it only appends to the loop's own queue, from which a later
+turn takes what was dropped.
 """
 
 from __future__ import annotations
 
-from collections import deque
-from typing import TYPE_CHECKING, Any
+import logging
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,35 +17,41 @@ if TYPE_CHECKING:
 
 __all__ = ("Dropped",)
 
+_log = logging.getLogger("acp")
+
+
+class _Owes(Protocol):
+    def was_dropped(self, item: Any, /) -> None:
+        """Sees to what is owed for an item. Called in the loop."""
+        ...
+
 
 class Dropped:
     """Hands over what was dropped, in the loop."""
 
-    __slots__ = ("_handle", "_in_loop", "_queue", "_runtime")
+    __slots__ = ("_in_loop", "_owes", "_runtime")
 
-    def __init__(self, runtime: Runtime, handle: Callable[[Any], object]) -> None:
+    def __init__(self, runtime: Runtime, owes: _Owes) -> None:
         self._runtime = runtime
-        self._handle = handle
+        self._owes = owes
         self._in_loop: Callable[..., object] | None = None
-        self._queue: deque[Any] | None = None
 
     def expect(self) -> None:
         """Something is made that may be dropped. Called in the loop."""
-        if self._queue is None:
-            self._queue = deque()
+        if self._in_loop is None:
             self._in_loop = self._runtime.from_thread
 
     def add(self, item: object) -> None:
         """What a finalizer calls, from anywhere."""
-        if self._queue is None or self._in_loop is None:
+        if self._in_loop is None:
             return
-        self._queue.append(item)
         try:
-            self._in_loop(self._drain)
-        except Exception:  # noqa: BLE001 - the loop has ended; nothing is owed any more
-            self._queue.clear()
+            self._in_loop(self._see_to, item)
+        except Exception:  # noqa: BLE001 - the loop has ended, perhaps the interpreter: no more is owed
+            return
 
-    def _drain(self) -> None:
-        queue = self._queue
-        while queue:
-            self._handle(queue.popleft())
+    def _see_to(self, item: Any) -> None:
+        try:
+            self._owes.was_dropped(item)
+        except Exception as exc:  # noqa: BLE001 - a core that has failed; the loop must go on
+            _log.error("What was dropped could not be seen to: %s", type(exc).__name__)

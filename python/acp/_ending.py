@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from acp._dispatcher import Dispatcher
     from acp._limits import Limits
     from acp._outbox import Outbox
+    from acp._serving import Serving
     from acp._termination import EndKind
     from acp._transports.base import Transport
     from acp._workers import Worker, Workers
@@ -57,6 +58,7 @@ class Ending:
         "_kind",
         "_limits",
         "_outbox",
+        "_serving",
         "_transport",
         "_workers",
         "cause",
@@ -81,9 +83,12 @@ class Ending:
         self.output_ended = False
         """Whether nothing can be sent any more."""
 
-    def attach(self, caller: Caller, dispatcher: Dispatcher, outbox: Outbox) -> None:
+    def attach(
+        self, caller: Caller, serving: Serving, dispatcher: Dispatcher, outbox: Outbox
+    ) -> None:
         """Tells the parts that end. They are made with functions of this object."""
         self._caller = caller
+        self._serving = serving
         self._dispatcher = dispatcher
         self._outbox = outbox
 
@@ -166,12 +171,13 @@ class Ending:
             with move_on_after(self._limits.draining):
                 await self._outbox.drain()
             self.output_ended = True
+            self._serving.end()
             await self._transport.close()
         self.closed.set()
 
     def fail_calls(self) -> None:
         """No answer can come any more: whoever waits for one is told."""
-        self._caller.fail_all(self.error)
+        self._caller.end(self.error)
 
     # What is known of it.
 

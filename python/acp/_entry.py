@@ -18,7 +18,14 @@ if TYPE_CHECKING:
     from acp._runtime.flag import Flag
     from acp._workers import Worker, Workers
 
-__all__ = ("Entry",)
+__all__ = ("Entry", "check_thread")
+
+
+def check_thread(thread: int | None) -> None:
+    """Raises RuntimeError in another thread than that of a connection, which may not run yet."""
+    if thread is not None and thread != get_ident():
+        message = "A connection is used in the thread of its loop; see `from_thread`"
+        raise RuntimeError(message)
 
 
 class Entry:

@@ -55,6 +55,12 @@ class Limits:
     """Answers are accepted also above that; the connection ends when there is so much already and
     the peer takes nothing.
     """
+    early_messages: int = 1024
+    """With `hold_early_updates`: notifications that wait for the answer of one request; of more,
+    none waits.
+    """
+    early_bytes: int = 1024 * 1024
+    """The same, as bytes of their params."""
     sends_per_turn: int = 64
     """Sends in a row before the sender lets other tasks run."""
     bytes_per_turn: int = 64 * 1024

@@ -41,6 +41,11 @@ class ConnectionOptions:
     """Whether `session/cancel` cancels the session's prompt handlers, after its own handler."""
     send_cancel_request: bool = True
     """Whether cancelling a call of ours tells the peer with `$/cancel_request`."""
+    hold_early_updates: bool = False
+    """Whether notifications that the handler of `session/new` or `session/fork` sends, or code that
+    it has started, wait until its answer is queued. A client may not know what to do with updates
+    of a session whose id it does not have yet. They are held as far as `limits` allow.
+    """
     unknown_values: Literal["keep", "raise"] = "raise"
     """What becomes of a message with an enum value, or a variant of a union, that this release does
     not know. `raise`: it does not fit, as with the official Python SDK, so that a request is

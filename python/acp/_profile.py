@@ -22,11 +22,19 @@ class Profile:
     """It reads what the official Python SDK reads."""
     guard: bool = True
     """The core keeps the rules of initialization."""
+    overtakes: bool = False
+    """Notifications go past a handler that patience with has ended."""
     turn: str | None = None
     """The request whose answer ends a turn of its session."""
     cancelled_turn: Mapping[str, str] | None = None
     """The result of a prompt that ends because its session was cancelled; None: an error."""
 
 
-DROP_IN = Profile(1, lax=True, turn="session/prompt", cancelled_turn={"stopReason": "cancelled"})
+DROP_IN = Profile(
+    1,
+    lax=True,
+    overtakes=True,
+    turn="session/prompt",
+    cancelled_turn={"stopReason": "cancelled"},
+)
 """The endpoints with the names of the official Python SDK."""

@@ -11,6 +11,8 @@ from acp._cancellation import Cancellation
 from acp._core import ResponseReceived
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from acp._lanes import RequestRun
     from acp._serving import Serving
 
@@ -23,21 +25,29 @@ class Responder:
     A handler gets it from `defer()` and may give it to whoever will know the answer. When nobody
     has it any more and the request is not answered, it is answered with -32603, or as a cancelled
     one (-32800, or the method's own result) when the peer had cancelled it; before that, with what
-    the handler itself raises.
+    the handler itself raises. What it does is refused with RuntimeError in other threads: there,
+    `connection.from_thread` runs it in the loop.
     """
 
-    __slots__ = ("__weakref__", "_run", "_serving")
+    __slots__ = ("__weakref__", "_convert", "_run", "_serving")
 
-    def __init__(self, serving: Serving, run: RequestRun) -> None:
-        self._run = run
+    def __init__(
+        self,
+        serving: Serving,
+        run: RequestRun | None,
+        convert: Callable[[Any], Any] | None = None,
+    ) -> None:
         self._serving = serving
-        serving.dropped.expect()
+        self._convert = convert
+        self._run = serving.defer(run)
 
     def respond(self, result: Any) -> bool:
         """Answers with a result. False when the request was answered before, or cannot be any more.
 
         Raises RuntimeError when the result has no form on the wire; the request stays open.
         """
+        if self._convert is not None:
+            result = self._convert(result)
         return self._serving.answer_late(self._run, result)
 
     def error(self, error: Exception) -> bool:
@@ -91,5 +101,7 @@ class Responder:
         return f"<Responder of {self.method} ({state})>"
 
     def __del__(self) -> None:
-        if not self._run.answered:
-            self._serving.dropped.add(self._run)
+        # It has no run when it could not be made.
+        run = getattr(self, "_run", None)
+        if run is not None and not run.answered:
+            self._serving.dropped.add(run)

@@ -11,8 +11,10 @@ import functools
 import logging
 from typing import TYPE_CHECKING, Any, Literal
 
+from acp._cancellation import Cancellation
 from acp._connection import Connection
 from acp._options import ConnectionOptions
+from acp._responder import Responder
 from acp._router import Router
 from acp._runtime import is_on_trio
 from acp._stepping import current_run
@@ -113,6 +115,44 @@ class SideConnection:
     async def notify(self, method: str, params: Any = None) -> None:
         """Sends a notification of any method."""
         await self._connection.notify(method, params)
+
+    def in_turn(self, session_id: str) -> bool:
+        """Whether a prompt of this side is unanswered in a session.
+
+        Updates after the end of a turn are delivered like all others; asked at the beginning of
+        their handler, this tells them apart.
+        """
+        return self._connection.in_turn(session_id)
+
+    @property
+    def cancellation(self) -> Cancellation:
+        """Whether the peer has cancelled the request that is being handled.
+
+        For code of the handler of a request, and tasks that it has made; raises RuntimeError
+        elsewhere.
+        """
+        serving = self._connection.serving
+        return Cancellation(serving, serving.own(current_run.get()))
+
+    def defer(self) -> Responder:
+        """Leaves the answer of the request that is being handled to a responder, which may answer
+        after the handler has ended: a dialog, say, that a person closes some time.
+
+        The handler then returns None. For code of the handler of a request, and tasks that it has
+        made; raises RuntimeError elsewhere, and when the request is answered already or has a
+        responder.
+        """
+        return Responder(self._connection.serving, current_run.get())
+
+    def after_answer(self, function: Callable[..., Any], *args: Any) -> None:
+        """Runs `function(*args)`, sync or async, once the request that is being handled is
+        answered: what it sends comes after the answer.
+
+        An update about a session that the answer tells of goes that way. Functions that are given
+        one after another begin in that order. For code of the handler of a request, and tasks that
+        it has made; raises RuntimeError elsewhere, and when the request is answered already.
+        """
+        self._connection.serving.after_answer(current_run.get(), function, args)
 
     def from_thread(self, function: Callable[..., Awaitable[Any]], *args: Any) -> Any:
         """Runs `await function(*args)` in the loop of this connection, for another thread, and

@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Any
 from anyio import get_cancelled_exc_class
 
 from acp._core import HandlerRun, Steps
-from acp._lanes import CallbackRun, CancelRun, RequestRun
+from acp._lanes import AsideRun, CallbackRun, CancelRun, RequestRun
 from acp._stepping import Suspended, current_run, finish
+from acp.exceptions import ConnectionClosed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from contextvars import Context
 
     from acp import _core
     from acp._backlog import Backlog
@@ -45,9 +47,9 @@ class Starter:
         "_failed",
         "_malformed",
         "_outbox",
-        "_owner",
         "_router",
         "_serving",
+        "owner",
         "turn",
     )
 
@@ -68,7 +70,8 @@ class Starter:
         self._failed = 0
         self._broke = broke
         """Ends the connection."""
-        self._owner = owner
+        self.owner = owner
+        """Whose runs those are that it starts."""
         self._core = core
         self._router = router
         self._serving = serving
@@ -98,20 +101,20 @@ class Starter:
         """Starts the handler of one notification, if there is one."""
         route = self._router.notification(event.method)
         if route is None:
-            return self.ended(HandlerRun(self._owner, event, None), None)
+            return self.ended(HandlerRun(self.owner, event, None), None)
         if route.ends_turns:
-            run = CancelRun(self._owner, event, route)
+            run = CancelRun(self.owner, event, route)
             run.turns = self._serving.turns(event.lane)
         else:
-            run = HandlerRun(self._owner, event, route)
+            run = HandlerRun(self.owner, event, route)
         if route.takes_event:
-            return self._step(run, route.call, event)
+            return self.step(run, route.call, event)
         try:
             params = event.params()
         except Exception as exc:  # noqa: BLE001 - also a warning that was made an error
             self._malformed.params(event, exc, answered=False)
             return self.ended(run, exc)
-        return self._step(run, route.call, params)
+        return self.step(run, route.call, params)
 
     def request(self, event: _core.RequestReceived, route: Route | None) -> HandlerRun | None:
         """Starts the handler of one request.
@@ -122,21 +125,25 @@ class Starter:
         if not self._core.admit(event.token):
             self._outbox.schedule()
             return None
-        run = RequestRun(self._owner, event, route)
-        return self._step(run, self._serving.serve, run)
+        run = RequestRun(self.owner, event, route)
+        return self.step(run, self._serving.serve, run)
 
     def callback(self, held: HeldResponse) -> HandlerRun | None:
         """Starts what takes the place of an answer."""
-        assert held.call.callback is not None
-        run = CallbackRun(self._owner, held.event, None)
-        return self._step(run, held.call.callback, held.event)
+        function, context = held.call.take_callback()
+        run = CallbackRun(self.owner, held.event, None)
+        return self.step(run, function, held.event, context)
 
     def ended(self, run: HandlerRun, failure: BaseException | None) -> None:
         """The handler of a notification, or a callback, has ended, or there was none."""
         event = run.event
-        if type(run) is CallbackRun:
-            if failure is not None:
-                _log.warning("A callback of %.200r failed", event.method)
+        if isinstance(run, AsideRun):
+            # That no answer can come is told to every callback, and most let it pass.
+            if failure is not None and not isinstance(failure, ConnectionClosed):
+                name = type(failure).__name__
+                _log.warning("%s %.200r failed with %s", run.what, event.method, name)
+                self._log_failure(event.method, failure)
+            if failure is not None and type(run) is CallbackRun:
                 self._broke(failure)
             return
         if failure is not None:
@@ -148,10 +155,7 @@ class Starter:
                 told = "" if self._failed == 1 else f" ({self._failed} by now)"
                 message = "The notification %.200r could not be handled: %s%s"
                 _log.warning(message, event.method, name, told)
-            if _log.isEnabledFor(logging.DEBUG):
-                from acp._wire_log import log_failure
-
-                log_failure(event.method, failure)
+            self._log_failure(event.method, failure)
         if type(run) is CancelRun:
             for cancelled in run.turns:
                 self._serving.cancel_turn(cancelled)
@@ -159,11 +163,28 @@ class Starter:
             self._core.handled(event.token)
             self._outbox.schedule()
 
-    def _step(
-        self, run: HandlerRun, function: Callable[[Any], Any], argument: object
+    def _log_failure(self, what: str, failure: BaseException) -> None:
+        if _log.isEnabledFor(logging.DEBUG):
+            from acp._wire_log import log_failure
+
+            log_failure(what, failure)
+
+    def step(
+        self,
+        run: HandlerRun,
+        function: Callable[[Any], Any],
+        argument: object,
+        context: Context | None = None,
     ) -> HandlerRun | None:
+        """Calls a function and takes the first step of what it returns, in a copy of the current
+        context, or of another one: the run when it has suspended.
+        """
+        first = self.turn.first
         try:
-            outcome = self.turn.first(run, function, argument)
+            if context is None:
+                outcome = first(run, function, argument)
+            else:
+                outcome = context.run(first, run, function, argument)
         except BaseException as exc:  # noqa: BLE001 - raised again where it is not the handler's
             outcome = exc
         return self._stepped(run, outcome)

@@ -42,7 +42,7 @@ Duty = Callable[[Worker], Awaitable[None]]
 class Workers:
     """Gives each duty to a task."""
 
-    __slots__ = ("_busy", "_duties", "_finished", "_kept", "_parked", "_supplier", "runtime")
+    __slots__ = ("_busy", "_duties", "_kept", "_parked", "_supplier", "finished", "runtime")
 
     def __init__(self, runtime: Runtime) -> None:
         self.runtime = runtime
@@ -53,7 +53,8 @@ class Workers:
         # As keys: an empty set takes more than three times what an empty dict does.
         self._busy: dict[Worker, None] = {}
         self._supplier: Slot[None] | None = None
-        self._finished = False
+        self.finished = False
+        """No duty is given to a task any more."""
 
     def assign(self, duty: Duty) -> None:
         """Has a task take over `duty`, in a later turn of the loop: never inside this call.
@@ -78,7 +79,7 @@ class Workers:
             # A task may take its first step right here, and assign more or finish.
             while self._duties:
                 group.start_soon(self._work, self._duties.popleft())
-            if self._finished:
+            if self.finished:
                 return
             self._duties = None
             self._supplier = self.runtime.slot()
@@ -105,7 +106,7 @@ class Workers:
 
     def finish(self) -> None:
         """Has every task end but those that follow a handler, which end with it."""
-        self._finished = True
+        self.finished = True
         for worker in self._busy:
             if worker.run is None:
                 worker.scope.cancel()
@@ -148,7 +149,7 @@ class Workers:
     async def _park(self) -> Duty | None:
         if self._duties:
             return self._duties.popleft()
-        if self._finished or len(self._parked) >= self._kept:
+        if self.finished or len(self._parked) >= self._kept:
             return None
         parked: Slot[Duty | None] = self.runtime.slot()
         self._parked.append(parked)

@@ -5,12 +5,13 @@ Owns what the tests of sessions have in common for both protocol versions.
 
 from __future__ import annotations
 
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 import anyio
 import pytest
 
+import acp
 from acp import Limits, v1, v2
 from tests.raw_peer import PAIRS, RawPeer, within
 from tests.sides import turns
@@ -52,27 +53,34 @@ each_wire = pytest.mark.parametrize("wire", list(PAIRS))
 
 @asynccontextmanager
 async def opened(
-    client: Any, *, wire: str = "memory", capabilities: dict[str, Any] | None = None
+    client: Any,
+    *,
+    wire: str = "memory",
+    capabilities: dict[str, Any] | None = None,
+    fails: bool = False,
 ) -> AsyncGenerator[tuple[Any, RawPeer], None]:
-    """A connection of this client that is initialized, and its peer."""
+    """A connection of this client that is initialized, and its peer. With `fails`, its block ends
+    with what it has failed with.
+    """
     ours, theirs = PAIRS[wire]()
     await theirs.open()
     version = client.facts.version
     async with anyio.create_task_group() as group:
         try:
-            async with client.connect(ours) as connection:
-                peer = RawPeer(theirs, group)
-                starting = peer.start(connection.initialize())
-                request = await peer.receive()
-                offered = EVERYTHING[version] if capabilities is None else capabilities
-                result: dict[str, Any] = {"protocolVersion": version}
-                if version == 1:
-                    result["agentCapabilities"] = offered
-                else:
-                    result |= {"info": {"name": "a", "version": "1"}, "capabilities": offered}
-                await peer.answer(request["id"], result)
-                await within(starting)
-                yield connection, peer
+            with pytest.raises(acp.ConnectionClosed) if fails else nullcontext():
+                async with client.connect(ours) as connection:
+                    peer = RawPeer(theirs, group)
+                    starting = peer.start(connection.initialize())
+                    request = await peer.receive()
+                    offered = EVERYTHING[version] if capabilities is None else capabilities
+                    result: dict[str, Any] = {"protocolVersion": version}
+                    if version == 1:
+                        result["agentCapabilities"] = offered
+                    else:
+                        result |= {"info": {"name": "a", "version": "1"}, "capabilities": offered}
+                    await peer.answer(request["id"], result)
+                    await within(starting)
+                    yield connection, peer
         finally:
             await theirs.close()
             group.cancel_scope.cancel()

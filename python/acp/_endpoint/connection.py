@@ -9,13 +9,14 @@ from __future__ import annotations
 import contextlib
 import functools
 import logging
+from copy import deepcopy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from acp._core import UNSET, Model
+from acp._core import UNSET, Model, encode
 from acp._endpoint.facts import other_side
 from acp._endpoint.interception import Interceptor
-from acp._endpoint.sent import CancelHandle, PreparedRequest, SentRequest
+from acp._endpoint.sent import PreparedRequest, SentRequest
 from acp._endpoint.sessions import Sessions
 from acp._endpoint.setups import WATCHED, watcher
 from acp._endpoint.user_types import of_user, to_wire
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-    from acp._cancellation import Cancellation
+    from acp._calls import Call
     from acp._connection import Connection as RawConnection
     from acp._endpoint.dynamic import HandlerGuard
     from acp._endpoint.endpoint import Endpoint
@@ -112,39 +113,35 @@ class Connection:
             timeout: Seconds after which awaiting raises RequestTimeout.
             unchecked: Sends also what the peer's capabilities do not allow.
 
-        Raises TypeError for an object that is no request to this peer in this version, and
-        UnsupportedByPeer; nothing is sent then. All other failures are the handle's.
+        Raises TypeError for an object that is no request to this peer in this version,
+        UnsupportedByPeer, and RuntimeError in another thread; nothing is sent then. All other
+        failures are the handle's. It is queued in any case, also where the peer takes little: that
+        is bounded by `Limits.unsent_bytes_hard`.
         """
         wire, params = self._message("request", message, params, unchecked=unchecked)
-        maps = () if result is None else (functools.partial(of_user, result),)
-        seen_by = None
-        if wire in WATCHED and self._peer == "agent":
-            seen_by = watcher(self.sessions, wire, params)
-        return self._send(wire, params, seen_by, maps, timeout)
+        begun = self._begin(wire, params)
+        return SentRequest(self.raw.caller, begun, maps=_maps(result), timeout=timeout)
 
-    def _send(
-        self,
-        wire: str,
-        params: Any,
-        seen_by: Setup | Ending | None,
-        maps: tuple[Callable[[Any], Any], ...],
-        timeout: float | None,
-    ) -> SentRequest[Any]:
+    def _begin(self, wire: str, params: Any, seen_by: Setup | Ending | None = None) -> Call:
+        """Queues a request; what keeps it from being sent is its outcome."""
+        self.raw.check_thread()
+        if seen_by is None and wire in WATCHED and self._peer == "agent":
+            seen_by = watcher(self.sessions, wire, params)
         try:
             self.raw.check_open()
             if seen_by is not None:
                 seen_by.begin()
             call = self.raw.caller.begin(wire, params)
-        except (ConnectionClosed, RuntimeError, ValueError) as exc:
+        except (ConnectionClosed, RuntimeError, TypeError, ValueError, OverflowError) as exc:
             failure = exc
             if seen_by is not None:
                 seen_by.failed(lambda: failure)
-            return SentRequest(self, None, failure=exc)
+            return self.raw.caller.failed(wire, exc)
         if seen_by is not None:
             call.opening, call.taken = seen_by.answered, seen_by.taken
         elif wire == "initialize":
             call.opening = self._initialized
-        return SentRequest(self, call, maps=maps, timeout=timeout)
+        return call
 
     def begin_setup(
         self,
@@ -160,7 +157,8 @@ class Connection:
         Raises as `request` does.
         """
         wire, params = self._message("request", request, None, unchecked=unchecked)
-        return self._send(wire, params, setup, (make,), timeout)
+        begun = self._begin(wire, params, setup)
+        return SentRequest(self.raw.caller, begun, maps=(make,), timeout=timeout)
 
     @functools.cached_property
     def sessions(self) -> Sessions:
@@ -176,12 +174,15 @@ class Connection:
         timeout: float | None = None,
         unchecked: bool = False,
     ) -> PreparedRequest[Any]:
-        """A request as of `request`, checked now and sent by `send()` of what is returned."""
+        """A request as of `request`, as it is now, which is sent by `send()` of what is returned.
+
+        What is done to its objects later does not change it. Raises what `request` raises, and
+        ValidationError for what JSON has no form for.
+        """
         wire, params = self._message("request", message, params, unchecked=unchecked)
-        return PreparedRequest(
-            self,
-            lambda: self.request(wire, params, result=result, timeout=timeout, unchecked=True),
-        )
+        encode(params, version=self.protocol_version)
+        begin = functools.partial(self._begin, wire, deepcopy(params))
+        return PreparedRequest(self.raw.caller, wire, begin, maps=_maps(result), timeout=timeout)
 
     async def initialize(self, request: Any = None, *, timeout: float | None = None) -> Any:
         """Sends `initialize`, the first request of a connection, and returns the answer.
@@ -345,12 +346,9 @@ class Connection:
         child.begin()
         return child
 
-    def cancel_with(self, handle: CancelHandle, cancellation: Cancellation) -> None:
-        """Cancels a request of ours when one of the peer is cancelled."""
-        if cancellation.is_cancelled:
-            handle.cancel()
-        else:
-            cancellation.add(handle.cancel)
+    def in_turn(self, session_id: str) -> bool:
+        """Whether a prompt of this side is unanswered in a session. See `Context.in_turn`."""
+        return self.raw.in_turn(session_id)
 
     def from_thread(self, function: Callable[..., Awaitable[Any]], *args: Any) -> Any:
         """Runs `await function(*args)` in the loop of this connection, for another thread."""
@@ -451,3 +449,7 @@ async def _drive(child: Connection) -> None:
     if not child.raw.is_closing:
         await child.raw.run()
         child.raw.raise_failure()
+
+
+def _maps(result: Any) -> tuple[Callable[[Any], Any], ...]:
+    return () if result is None else (functools.partial(of_user, result),)

@@ -8,15 +8,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from acp._cancellation import Cancellation
+from acp._endpoint.user_types import to_wire
 from acp._lanes import RequestRun
+from acp._responder import Responder
 from acp._stepping import current_run
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Callable
 
     from acp._core import HandlerRun
     from acp._endpoint.connection import Connection
-    from acp._responder import Responder
 
 __all__ = ("Context",)
 
@@ -84,17 +85,19 @@ class Context:
         """Leaves the answer to a responder, which may answer after the handler has ended.
 
         The handler then returns None. Raises RuntimeError for a notification, or when the request
-        is answered already.
+        is answered already or has a responder.
         """
-        return self._connection.raw.defer(self._request())
+        return Responder(self._connection.raw.serving, self._request(), to_wire)
 
-    def after_answer(self, function: Callable[..., Awaitable[Any]], *args: Any) -> None:
-        """Runs `await function(*args)` once the request is answered: what it sends comes after.
+    def after_answer(self, function: Callable[..., Any], *args: Any) -> None:
+        """Runs `function(*args)`, sync or async, once the request is answered: what it sends comes
+        after the answer.
 
-        An update about a session that the answer tells of goes that way. Raises RuntimeError for a
-        notification, or when the request is answered already.
+        An update about a session that the answer tells of goes that way. Functions that are given
+        one after another begin in that order. Raises RuntimeError for a notification, or when the
+        request is answered already.
         """
-        self._connection.raw.after_answer(self._request(), function, args)
+        self._connection.raw.serving.after_answer(self._request(), function, args)
 
     def _request(self) -> RequestRun:
         if type(self._run) is not RequestRun:

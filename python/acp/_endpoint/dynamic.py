@@ -137,7 +137,7 @@ class DynamicHandlers:
         self._catching_up: deque[Entry] = deque()
         """Those that have not been offered yet all that waits."""
         self._offering = False
-        self.dropped = Dropped(self._runtime, self._was_dropped)
+        self.dropped = Dropped(self._runtime, self)
         """The entries whose guard nobody has any more."""
         self.parked = Parked(connection, chain)
         """What waits for handlers to come."""
@@ -191,7 +191,8 @@ class DynamicHandlers:
         """Takes it away in the next turn."""
         self._runtime.soon(lambda: self._remove(entry))
 
-    def _was_dropped(self, entry: Entry) -> None:
+    def was_dropped(self, entry: Entry) -> None:
+        """Nobody has the guard of an entry any more."""
         self.deactivate(entry)
         self._remove(entry)
 

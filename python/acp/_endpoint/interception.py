@@ -152,7 +152,7 @@ class Interceptor:
         self._handlers = handlers
         self.spawn = spawn
         """Runs a coroutine beside the handlers."""
-        self.dropped = Dropped(Runtime(), self._was_dropped)
+        self.dropped = Dropped(Runtime(), self)
         """What waits for answers that a handler has taken and lost."""
 
     async def see(self, call: Call, answer: Any, then: Callable[[Any], Any] | None) -> None:
@@ -183,7 +183,8 @@ class Interceptor:
         way.held = False
         await way.tell()
 
-    def _was_dropped(self, lost: tuple[Call, Callable[[Any], Any] | None]) -> None:
+    def was_dropped(self, lost: tuple[Call, Callable[[Any], Any] | None]) -> None:
+        """Nobody has an answer any more, and who waits for it is told."""
         call, then = lost
         text = f"response to `{call.method}` never received"
         failure = RequestError(-32603, "Internal error", text)

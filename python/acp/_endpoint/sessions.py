@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from acp._endpoint.handlers import UNHANDLED, Handler
 from acp._lanes import RequestRun
+from acp._responder import Responder
 from acp._stepping import current_run
 from acp.exceptions import ConnectionClosed, RequestError, SessionClosed
 
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
     from acp._endpoint.connection import Connection
     from acp._endpoint.setups import Setup
-    from acp._responder import Responder
     from acp._runtime import Slot
 
 __all__ = ("Message", "Opening", "Reader", "Sessions")
@@ -282,7 +282,9 @@ class Sessions:
         is_kept = any(setup.session_id == session for setup in self._expecting)
         if reader is None and not is_kept:
             return UNHANDLED
-        message = Message(event.method, params, event.size, self._connection.raw.defer(run))
+        message = Message(
+            event.method, params, event.size, Responder(self._connection.raw.serving, run)
+        )
         if reader is not None:
             return reader.take(message)
         self._keep(session, message)

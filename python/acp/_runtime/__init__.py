@@ -64,6 +64,8 @@ class Runtime:
     """Makes a slot that is empty."""
     soon: Callable[[Callable[[], object]], object]
     """Calls the function in the next turn of the loop."""
+    behind: Callable[[Callable[[], object]], object]
+    """Calls the function once every task that is ready now has had its step."""
     turn: Callable[[], Awaitable[None]]
     """Lets every task that is ready run once."""
     later: Callable[[float, Callable[[], None], Callable[[Any], None]], Callable[[], object]]
@@ -86,6 +88,7 @@ class Runtime:
     """Makes what tells when a descriptor can be read, and what then to call."""
 
     __slots__ = (
+        "behind",
         "failure_of",
         "from_thread",
         "later",

@@ -27,7 +27,8 @@ class Flag:
         self._runtime = runtime
         self._is_set = False
         self._waiters: list[Slot[None]] | None = None
-        self._functions: list[Callable[[], object]] | None = None
+        # In their order; a dict, so that each can be taken out again at once.
+        self._functions: dict[Callable[[], object], None] | None = None
 
     def is_set(self) -> bool:
         """Whether it was set."""
@@ -49,8 +50,13 @@ class Flag:
             function()
             return
         if self._functions is None:
-            self._functions = []
-        self._functions.append(function)
+            self._functions = {}
+        self._functions[function] = None
+
+    def remove(self, function: Callable[[], object]) -> None:
+        """Takes back what was added, if it was not called yet."""
+        if self._functions is not None:
+            self._functions.pop(function, None)
 
     async def wait(self) -> None:
         """Returns when it is set; where it is already, after other tasks had their turn."""

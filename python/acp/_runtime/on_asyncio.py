@@ -28,7 +28,8 @@ def primitive(name: str) -> Callable[..., Any]:
     loop = asyncio.get_running_loop()
     if name == "slot":
         return loop.create_future
-    if name == "soon":
+    if name in ("soon", "behind"):
+        # It calls in the order in which it was asked to, and has tasks step by the same means.
         return loop.call_soon
     if name == "from_thread":
         return loop.call_soon_threadsafe

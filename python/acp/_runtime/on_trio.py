@@ -42,6 +42,11 @@ def primitive(name: str) -> Callable[..., Any]:
     """A primitive of the running loop."""
     if name == "soon":
         return partial(current_trio_token().run_sync_soon, _call)
+    if name == "behind":
+        # Tasks of one turn run in any order, so that the first of these calls may still be made in
+        # this turn, and the second before tasks of the next one. The third is behind all of them.
+        later = current_trio_token().run_sync_soon
+        return partial(later, later, later, _call)
     if name == "from_thread":
         return current_trio_token().run_sync_soon
     return _OF_ANY_LOOP[name]
