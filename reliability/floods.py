@@ -10,19 +10,21 @@ import contextlib
 import gc
 import statistics
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine
 from typing import Any
 
 import anyio
 
 import acp
+from acp import v2
 from acp.agent.connection import AgentSideConnection
 from acp.client.connection import ClientSideConnection
 from reliability import footprint
 from reliability.ends import Held
 from reliability.figures import Form, Values
 from reliability.footprint import MIB
-from reliability.hostile import MemoryWire, pinged
+from reliability.hostile import TransportWire, pinged
+from reliability.opened import opened
 from tests.raw_peer import within
 from tests.sides import Nothing, Silent
 
@@ -56,6 +58,26 @@ class Hosting(acp.Agent):
         return acp.CloseSessionResponse()
 
 
+def deferring(**options: Any) -> v2.Agent:
+    """The same in version 2: it leaves every answer to a responder, and keeps those that hang."""
+    agent = v2.Agent(**options)
+    kept: list[acp.Responder] = []
+
+    @agent.on_request("_hang")
+    def hang(params: Any, ctx: v2.Context) -> None:
+        kept.append(ctx.defer())
+
+    @agent.on_request("_much")
+    def much(params: Any, ctx: v2.Context) -> None:
+        ctx.defer().respond({"text": TEXT})
+
+    @agent.on_request("_ping")
+    def ping(params: Any) -> Any:
+        return {}
+
+    return agent
+
+
 async def sent(transport: acp.Transport, method: str, count: int) -> None:
     """Sends requests as fast as the other end takes them."""
     line = b'{"jsonrpc":"2.0","id":%d,"method":"%b","params":{}}\n'
@@ -65,8 +87,12 @@ async def sent(transport: acp.Transport, method: str, count: int) -> None:
 
 
 @contextlib.asynccontextmanager
-async def host(**options: Any) -> AsyncIterator[tuple[AgentSideConnection, acp.Transport]]:
-    """An agent, and the other end of its transport."""
+async def host(layer: str = "drop-in", **options: Any) -> AsyncIterator[tuple[Any, acp.Transport]]:
+    """A connection of an agent of a layer, and the other end of its transport."""
+    if layer == "v2":
+        async with opened(deferring(**options)) as (served, peer):
+            yield served, peer.transport
+        return
     ours, theirs = acp.memory_pair()
     connection = AgentSideConnection(Hosting(), ours, **options)
     try:
@@ -99,17 +125,17 @@ async def round_trips(client: ClientSideConnection) -> float:
     return statistics.quantiles(found, n=100)[-1] * 1000
 
 
-async def beside_hanging(count: int) -> float:
+async def beside_hanging(layer: str, count: int) -> float:
     """Milliseconds that a session waits at most while others of its connection hang."""
-    async with host() as (_, transport):
-        wire = MemoryWire(transport)
+    async with host(layer) as (_, transport):
+        wire = TransportWire(transport)
         await sent(transport, "_hang", count)
-        found = [(await pinged(wire))[1] for _ in range(ROUND_TRIPS)]
+        found = [(await pinged(wire))[2] for _ in range(ROUND_TRIPS)]
     return statistics.quantiles(found, n=100)[-1] * 1000
 
 
-async def _hanging() -> Values:
-    async with pair() as other, host() as (connection, transport):
+async def _hanging(layer: str) -> Values:
+    async with pair() as other, host(layer) as (connection, transport):
         await round_trips(other)
         gc.collect()
         before, resident = Held.now(), footprint.resident()
@@ -130,7 +156,7 @@ async def _hanging() -> Values:
         "tasks": tasks,
         "growth": grown / MIB,
         "99 % of another connection's requests": meanwhile,
-        "99 % of this connection's, 1,000 hanging": await beside_hanging(1000),
+        "99 % of this connection's, 1,000 hanging": await beside_hanging(layer, 1000),
         "tasks left": max(left, 0),
         "time to close": closing,
     }
@@ -139,7 +165,13 @@ async def _hanging() -> Values:
 def hanging(form: Form) -> Values:
     """C2."""
     del form
-    return asyncio.run(_hanging())
+    return worst(_hanging)
+
+
+def worst(measure: Callable[[str], Coroutine[Any, Any, Values]]) -> Values:
+    """The larger of each value, with the drop-in names and in version 2."""
+    one, other = (asyncio.run(measure(layer)) for layer in ("drop-in", "v2"))
+    return {name: max(value, other[name]) for name, value in one.items()}
 
 
 async def until_closed(
@@ -195,16 +227,17 @@ def never_reading(form: Form) -> Values:
     return asyncio.run(_never_reading())
 
 
-async def _answers_unread() -> Values:
-    async with host(limits=acp.Limits(write_stall=STALL)) as (connection, transport):
+async def _answers_unread(layer: str) -> Values:
+    async with host(layer, limits=acp.Limits(write_stall=STALL)) as (connection, transport):
         gc.collect()
         before = footprint.resident()
         footprint.forget_peak()
         flood = asyncio.ensure_future(sent(transport, "_much", FLOOD))
-        with anyio.move_on_after(20 * STALL):
-            await connection._connection._closed.wait()
+        inner = connection.raw if layer == "v2" else connection._connection
+        with anyio.move_on_after(20 * STALL) as patience:
+            await inner.wait_closed()
         grown = footprint.peak() - before
-        ended = connection._connection._closed.is_set()
+        ended = not patience.cancelled_caught
         flood.cancel()
         await asyncio.wait([flood])
     return {"growth": grown / MIB, "connections that did not end": not ended}
@@ -213,7 +246,7 @@ async def _answers_unread() -> Values:
 def answers_unread(form: Form) -> Values:
     """C3a."""
     del form
-    return asyncio.run(_answers_unread())
+    return worst(_answers_unread)
 
 
 async def _churn(sessions: int, connections: int) -> Values:

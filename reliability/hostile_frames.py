@@ -1,4 +1,4 @@
-"""Input that no good peer sends, and what an agent answers to each: exactly that, nothing else.
+"""Input that no good peer sends, and what is answered to each: exactly that, nothing else.
 
 Owns the table for what is measured through whole connections; the core's own tests have theirs,
 written apart from this one.
@@ -6,33 +6,27 @@ written apart from this one.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping
 
-__all__ = ("LONGEST", "OVERSIZED", "TABLE", "Hostile")
+from reliability.hostile_calls import CALLS
+from reliability.hostile_rows import INVALID, NOTHING, PARSE, SILENT_CLIENT, Hostile, error
+
+__all__ = ("LONGEST", "OVERSIZED", "TABLE", "nobodys_answers")
 
 LONGEST = 4900
 """What `max_message_bytes` has to be for the frames of `OVERSIZED`."""
 
 
-class Hostile(NamedTuple):
-    """A frame without its newline, and the line that answers it; empty when nothing does."""
-
-    frame: bytes
-    answer: bytes
-
-
-def _error(code: int, message: str, request_id: str = "null") -> bytes:
-    error = f'{{"code":{code},"message":"{message}"}}'
-    return f'{{"jsonrpc":"2.0","id":{request_id},"error":{error}}}\n'.encode()
-
-
-PARSE = _error(-32700, "Parse error")
-INVALID = _error(-32600, "Invalid request")
-
-
-def _each(answer: bytes, frames: bytes) -> list[Hostile]:
+def _each(
+    answer: bytes, frames: bytes, otherwise: Mapping[str, bytes] = SILENT_CLIENT
+) -> list[Hostile]:
     """One for each line."""
-    return [Hostile(line.strip(), answer) for line in frames.strip().splitlines()]
+    return [Hostile(line.strip(), answer, otherwise) for line in frames.strip().splitlines()]
+
+
+def _noise(answer: bytes, *frames: bytes) -> list[Hostile]:
+    """One for each frame, to which a client says nothing."""
+    return [Hostile(frame, answer, SILENT_CLIENT) for frame in frames]
 
 
 def _deep(head: bytes, tail: bytes) -> bytes:
@@ -43,6 +37,7 @@ def _wide(head: bytes, tail: bytes) -> bytes:
     return head + b"a" * 5000 + tail
 
 
+TOO_LARGE = error(-32600, "Invalid request", "7")
 TABLE: list[Hostile] = [
     # What ends up on a standard output that should be the protocol's alone.
     *_each(
@@ -56,8 +51,8 @@ Content-Length: 52
 \x1b]0;title\x07
 """,
     ),
-    *(Hostile(noise, PARSE) for noise in (b"\0", b"\0\0\0\0", b"\x0b", b"\xc2\xa0")),
-    *(Hostile(noise, PARSE) for noise in (b"\xe2\x80\xa8", b"POST / HTTP/1.1\r", b"\xff\xfe{\0")),
+    *_noise(PARSE, b"\0", b"\0\0\0\0", b"\x0b", b"\xc2\xa0"),
+    *_noise(PARSE, b"\xe2\x80\xa8", b"POST / HTTP/1.1\r", b"\xff\xfe{\0"),
     *(Hostile(blank, b"") for blank in (b"", b"\r\r", b" \t ")),
     # JSON, but no message.
     *_each(
@@ -92,20 +87,22 @@ Content-Length: 52
 {"id":7,"method":"\\ud8"}
 """,
     ),
-    Hostile(b'{"id":7,"method":"m","params":{"t":"\x01"}}', PARSE),
-    Hostile(b'\xef\xbb\xbf{"id":7,"method":"m"}', PARSE),
-    Hostile(b'{"id":7,"method":"m","params":[' + b"9" * 4301 + b"]}", PARSE),
+    *_noise(
+        PARSE,
+        b'{"id":7,"method":"m","params":{"t":"\x01"}}',
+        b'\xef\xbb\xbf{"id":7,"method":"m"}',
+        b'{"id":7,"method":"m","params":[' + b"9" * 4301 + b"]}",
+    ),
     # Bytes that are no UTF-8.
-    *(
-        Hostile(b'{"id":7,"method":"' + bad + b'"}', PARSE)
-        for bad in (
-            b"\xff",
-            b"\xc0\xaf",
-            b"\xed\xa0\x80",
-            b"\xf4\x90\x80\x80",
-            b"\xe2\x82",
-            b"\x80",
-        )
+    *_noise(
+        PARSE,
+        *(
+            b'{"id":7,"method":"' + bad + b'"}'
+            for bad in (
+                *(b"\xff", b"\xc0\xaf", b"\xed\xa0\x80"),
+                *(b"\xf4\x90\x80\x80", b"\xe2\x82", b"\x80"),
+            )
+        ),
     ),
     # Envelopes that break the rules.
     *_each(
@@ -136,23 +133,6 @@ Content-Length: 52
 {"id":9223372036854775808,"method":"m"}
 """,
     ),
-    # Answers that are nobody's, though request 0 waits for one.
-    *_each(
-        b"",
-        b"""
-{"id":1,"result":{}}
-{"id":-1,"result":{}}
-{"id":"0","result":{}}
-{"id":0.0,"result":{}}
-{"id":0e0,"result":{}}
-{"id":false,"result":{}}
-{"id":[0],"result":{}}
-{"id":{"a":0},"error":1}
-{"id":null,"error":{"code":-32700,"message":"Parse error"}}
-{"result":{}}
-{"error":null}
-""",
-    ),
     # Notifications that mean nothing.
     *_each(
         b"",
@@ -160,33 +140,59 @@ Content-Length: 52
 {"method":"$/cancel_request"}
 {"method":"$/cancel_request","params":{"requestId":{}}}
 {"method":"$/cancel_request","params":{"requestId":99}}
-{"method":""}
-{"method":"nothing/like/it"}
 """,
     ),
-    # Arrays.
-    Hostile(b"[1]", b"[" + INVALID.strip() + b"]\n"),
-    Hostile(b'[null,{"method":""}]', b"[" + INVALID.strip() + b"]\n"),
-    Hostile(b"[" + b",".join([b"1"] * 1025) + b"]", INVALID),
+    *CALLS,
 ]
+"""All but answers and what is too long or too deep."""
+
+
+def nobodys_answers(waiting: int) -> list[Hostile]:
+    """Answers that are nobody's, while a request `waiting` waits for one and no other does."""
+    frames = f"""
+{{"id":{waiting + 1},"result":{{}}}}
+{{"id":{-waiting - 1},"result":{{}}}}
+{{"id":"{waiting}","result":{{}}}}
+{{"id":{waiting}.0,"result":{{}}}}
+{{"id":{waiting}e0,"result":{{}}}}
+{{"id":false,"result":{{}}}}
+{{"id":true,"result":{{}}}}
+{{"id":[{waiting}],"result":{{}}}}
+{{"id":{{"a":{waiting}}},"error":1}}
+{{"id":null,"error":{{"code":-32700,"message":"Parse error"}}}}
+{{"id":null,"result":{{}}}}
+{{"result":{{}}}}
+{{"error":null}}
+[{{"id":{waiting + 1},"result":{{}}}},{{"id":"{waiting}","result":{{}}}}]
+"""
+    return _each(b"", frames.encode(), NOTHING)
+
 
 OVERSIZED: list[Hostile] = [
-    Hostile(_wide(b"", b""), INVALID),
-    Hostile(_wide(b'"', b'"'), INVALID),
-    Hostile(
-        _wide(b'{"id":7,"method":"m","params":["', b'"]}'), _error(-32600, "Invalid request", "7")
+    *_noise(
+        INVALID,
+        _wide(b"", b""),
+        _wide(b'"', b'"'),
+        _wide(b'{"id":7,"method":"m","params":["', b""),
+        _wide(b'{"id":"', b'","method":"m"}'),
+        _deep(b'{"id":', b',"method":"m"}'),
+        b"[" * 4000,
     ),
+    # The one who asked waits for an answer, also where nothing else is answered.
+    Hostile(_wide(b'{"id":7,"method":"m","params":["', b'"]}'), TOO_LARGE),
+    Hostile(_deep(b'{"id":7,"method":"m","params":', b"}"), TOO_LARGE),
     Hostile(
         _wide(b'{"params":["', b'"],"method":"m","id":"x"}'),
-        _error(-32600, "Invalid request", '"x"'),
+        error(-32600, "Invalid request", '"x"'),
     ),
-    Hostile(_wide(b'{"id":7,"method":"m","params":["', b""), INVALID),
-    Hostile(_wide(b'{"id":"', b'","method":"m"}'), INVALID),
-    Hostile(_wide(b'{"method":"m","params":["', b'"]}'), b""),
-    Hostile(_wide(b'{"id":5,"result":"', b'"}'), b""),
-    Hostile(b" " * 6000, b""),
-    Hostile(_deep(b'{"id":7,"method":"m","params":', b"}"), _error(-32600, "Invalid request", "7")),
-    Hostile(_deep(b'{"method":"m","params":', b"}"), b""),
-    Hostile(_deep(b'{"id":', b',"method":"m"}'), INVALID),
-    Hostile(b"[" * 4000, INVALID),
+    Hostile(_wide(b'{"id":null,"method":"m","params":["', b'"]}'), INVALID, {"v2 client": b""}),
+    *(
+        Hostile(frame, b"")
+        for frame in (
+            _wide(b'{"method":"m","params":["', b'"]}'),
+            _deep(b'{"method":"m","params":', b"}"),
+            _wide(b'{"id":5,"result":"', b'"}'),
+            b" " * 6000,
+        )
+    ),
 ]

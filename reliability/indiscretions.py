@@ -1,7 +1,7 @@
 """Conversations in which everything goes wrong, with a secret wherever one can be.
 
 Owns what is said. Each scenario takes a secret and returns the exceptions that a user got; it does
-not know who searches for the secret, or where. The one place without it is the name of a method,
+not know who searches for the secret, or where. The places without it are names of methods and ids,
 which log records may tell.
 """
 
@@ -10,67 +10,20 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import Any
 
 import anyio
 
 import acp
 from acp import _core, schema
-from acp._schema.v1.methods import METHODS
+from reliability.endpoint_indiscretions import endpoint_scenarios
 from reliability.ends import PYTHON
+from reliability.indiscreet import LAYERS, SMALL, Scenario, ends, facing, methods_of
+from reliability.places import VERSIONS
+from reliability.router_indiscretions import router_scenarios
 from tests.raw_peer import agent_under_test, client_under_test, within
 from tests.sides import Nothing, Silent, turns
-
-Scenario = Callable[[str], Awaitable[list[BaseException]]]
-
-SMALL = acp.Limits(
-    max_message_bytes=4096,
-    waiting_messages=2,
-    waiting_messages_hard=4,
-    running_handlers=2,
-    lane_patience=0.01,
-    write_stall=0.05,
-    closing=0.05,
-    draining=0.05,
-)
-
-
-class Failing(acp.Agent, acp.Client):
-    """Every handler does what it was made with."""
-
-    def __init__(self, behave: Callable[[], Any]) -> None:
-        self.behave = behave
-
-    def __getattribute__(self, name: str) -> Any:
-        if name in _HANDLERS:
-            return lambda **_: _behaving(object.__getattribute__(self, "behave"))
-        return object.__getattribute__(self, name)
-
-
-_HANDLERS = {
-    name
-    for kind in (acp.Agent, acp.Client)
-    for name in dir(kind)
-    if not name.startswith("_") and name != "on_connect"
-} - {"ext_method", "ext_notification"}
-
-
-class Extending(acp.Agent, acp.Client):
-    """The same for what is outside the protocol."""
-
-    def __init__(self, behave: Callable[[], Any]) -> None:
-        self.behave = behave
-
-    async def ext_method(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        return await _behaving(self.behave)
-
-    async def ext_notification(self, method: str, params: dict[str, Any]) -> None:
-        await _behaving(self.behave)
-
-
-async def _behaving(behave: Callable[[], Any]) -> Any:
-    return behave()
 
 
 def raising(make: Callable[[str], BaseException]) -> Callable[[str], Callable[[], Any]]:
@@ -162,18 +115,15 @@ BAD_ANSWERS: dict[str, Callable[[str], Any]] = {
 }
 
 
-def failing_handler(side: str, method: Any, with_secret: Any) -> Scenario:
+def failing_handler(layer: str, side: str, method: Any, with_secret: Any) -> Scenario:
     """A handler fails, or returns what cannot be written, and the params are full of it."""
 
     async def scenario(secret: str) -> list[BaseException]:
         name = "_m" if method is None else method.wire
-        kind = Extending if method is None else Failing
-        under_test = agent_under_test if side == "agent" else client_under_test
-        handlers = kind(with_secret(secret))
-        async with under_test(handlers, use_unstable_protocol=True) as pair:
-            peer: Any = pair[0] if side == "agent" else pair[1]
+        async with facing(layer, side, with_secret(secret), name) as (_, peer):
             params = {"sessionId": secret, "cwd": f"/{secret}", "mcpServers": [], "prompt": []}
-            params |= {"protocolVersion": 1, "path": f"/{secret}", "_meta": {secret: secret}}
+            params |= {"protocolVersion": LAYERS[layer], "path": f"/{secret}"}
+            params |= {"_meta": {secret: secret}, "info": {"name": secret, "version": secret}}
             if method is not None and method.kind == "notification":
                 await peer.notify(name, params)
             else:
@@ -188,12 +138,10 @@ def failing_handler(side: str, method: Any, with_secret: Any) -> Scenario:
     return scenario
 
 
-def bad_params(side: str, method: Any, make: Callable[[str], Any]) -> Scenario:
+def bad_params(layer: str, side: str, method: Any, make: Callable[[str], Any]) -> Scenario:
     async def scenario(secret: str) -> list[BaseException]:
-        under_test = agent_under_test if side == "agent" else client_under_test
-        handlers = Failing(dict)
-        async with under_test(handlers, use_unstable_protocol=True) as pair:
-            peer: Any = pair[0] if side == "agent" else pair[1]
+        only = method.wire if method.wire == "initialize" else ""
+        async with facing(layer, side, dict, only) as (_, peer):
             await peer.notify(method.wire, make(secret))
             await peer.request(1, method.wire, make(secret))
             await peer.request("last", "nothing/like/it", {})
@@ -204,12 +152,9 @@ def bad_params(side: str, method: Any, make: Callable[[str], Any]) -> Scenario:
     return scenario
 
 
-def bad_line(side: str, make: Callable[[str], bytes]) -> Scenario:
+def bad_line(layer: str, side: str, make: Callable[[str], bytes]) -> Scenario:
     async def scenario(secret: str) -> list[BaseException]:
-        under_test = agent_under_test if side == "agent" else client_under_test
-        handlers = Nothing() if side == "agent" else Silent()
-        async with under_test(handlers, limits=SMALL) as pair:
-            peer: Any = pair[0] if side == "agent" else pair[1]
+        async with facing(layer, side, limits=SMALL) as (_, peer):
             await within(peer.transport.send(make(secret) + b"\n"))
             await peer.request("last", "nothing/like/it", {})
             while isinstance(message := await peer.receive(), list) or message["id"] != "last":
@@ -219,30 +164,36 @@ def bad_line(side: str, make: Callable[[str], bytes]) -> Scenario:
     return scenario
 
 
-def bad_answer(make: Callable[[str], Any]) -> Scenario:
+def calls_of(layer: str, connection: Any, secret: str) -> list[Any]:
+    """Requests that a client makes, full of it."""
+    if layer == "drop-in":
+        return [
+            connection.prompt(secret, [acp.text_block(secret)]),
+            connection.new_session(f"/{secret}"),
+            connection.list_sessions(cursor=secret),
+            connection.ext_method("m", {secret: secret}),
+        ]
+    made = VERSIONS[LAYERS[layer]].schema
+    block = made.TextContentBlock(text=secret)
+    requests = [
+        made.PromptRequest(session_id=secret, prompt=[block]),
+        made.NewSessionRequest(cwd=f"/{secret}", mcp_servers=[]),
+        made.ListSessionsRequest(cursor=secret),
+    ]
+    calls = [connection.request(request, unchecked=True) for request in requests]
+    return [*calls, connection.request("_m", {secret: secret}, result=int)]
+
+
+def bad_answer(layer: str, make: Callable[[str], Any]) -> Scenario:
     async def scenario(secret: str) -> list[BaseException]:
-        text = [acp.text_block(secret)]
-        failures: list[BaseException] = []
-        async with client_under_test(Silent()) as (agent, peer):
-            for call in (
-                agent.prompt(secret, text),
-                agent.new_session(f"/{secret}"),
-                agent.list_sessions(cursor=secret),
-                agent.ext_method("m", {secret: secret}),
-            ):
-                waiting = asyncio.ensure_future(call)
+        async with facing(layer, "client") as (connection, peer):
+            waiting = [asyncio.ensure_future(call) for call in calls_of(layer, connection, secret)]
+            for _ in waiting:
                 request = await peer.receive()
                 await peer.send({"id": request["id"], **make(secret)})
-                failures += await ends(waiting)
-        return failures
+            return await ends(*waiting)
 
     return scenario
-
-
-async def ends(*awaitables: Awaitable[Any]) -> list[BaseException]:
-    """The exceptions that these end with."""
-    found = await within(asyncio.gather(*awaitables, return_exceptions=True))
-    return [each for each in found if isinstance(each, BaseException)]
 
 
 async def cut_off(secret: str) -> list[BaseException]:
@@ -363,22 +314,31 @@ def _scenarios() -> list[tuple[str, Scenario]]:
         ("process", exiting_child),
         ("process killed", killed_child),
     ]
+    for layer in LAYERS:
+        found += of_layer(layer)
+    return found + endpoint_scenarios() + router_scenarios(BAD_LINES, BAD_ANSWERS)
+
+
+def of_layer(layer: str) -> list[tuple[str, Scenario]]:
+    """What can go wrong in every layer, in one of them."""
+    found: list[tuple[str, Scenario]] = []
     # One method that opens, one of a turn, one of a file, one notification of each side, and none.
     some = {"initialize", "session/prompt", "session/cancel", "session/update", "fs/read_text_file"}
     for side in ("agent", "client"):
-        methods = [each for each in METHODS if each.side == side]
+        methods = methods_of(layer, side)
         for name, behaviour in BEHAVIOURS.items():
             for method in [None, *(each for each in methods if each.wire in some)]:
                 wire = "_m" if method is None else method.wire
-                label = f"{side}: {wire} {name}"
-                found.append((label, failing_handler(side, method, behaviour)))
+                label = f"{layer} {side}: {wire} {name}"
+                found.append((label, failing_handler(layer, side, method, behaviour)))
         for name, make in BAD_PARAMS.items():
             for method in methods:
-                label = f"{side}: {method.wire} with {name}"
-                found.append((label, bad_params(side, method, make)))
+                label = f"{layer} {side}: {method.wire} with {name}"
+                found.append((label, bad_params(layer, side, method, make)))
         for name, make_line in BAD_LINES.items():
-            found.append((f"{side}: {name}", bad_line(side, make_line)))
-    found += [(f"answered with {name}", bad_answer(make)) for name, make in BAD_ANSWERS.items()]
+            found.append((f"{layer} {side}: {name}", bad_line(layer, side, make_line)))
+    for name, make in BAD_ANSWERS.items():
+        found.append((f"{layer}: answered with {name}", bad_answer(layer, make)))
     return found
 
 

@@ -14,9 +14,12 @@ import sys
 import traceback
 import warnings
 from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from reliability.figures import Form, Values
+from reliability.indiscreet import Scenario
 from reliability.indiscretions import SCENARIOS
 from tests.raw_peer import RawPeer
 
@@ -57,43 +60,54 @@ class Watch(logging.Handler):
             if "error" in entry:
                 self.look("errors on the wire", json.dumps(entry["error"], ensure_ascii=False))
 
+    @contextmanager
+    def on_everything(self) -> Iterator[None]:
+        """Sees what is logged on any level, and what the hand at the other end receives."""
+        loggers = [logging.getLogger(), logging.getLogger("acp")]
+        levels = [logger.level for logger in loggers]
+        receive = RawPeer.receive
 
-async def _everything(watch: Watch, seed: int) -> int:
+        async def seen(peer: RawPeer) -> Any:
+            message = await receive(peer)
+            if message is not None:
+                self.received(message)
+            return message
+
+        loggers[0].addHandler(self)
+        RawPeer.receive = seen
+        for logger in loggers:
+            logger.setLevel(logging.DEBUG)
+        try:
+            yield
+        finally:
+            RawPeer.receive = receive
+            loggers[0].removeHandler(self)
+            for logger, level in zip(loggers, levels, strict=True):
+                logger.setLevel(level)
+
+
+async def everything(watch: Watch, scenarios: Iterable[tuple[str, Scenario]], seed: int) -> int:
+    """Goes through scenarios, each with a secret of its own. How many there were."""
     done = 0
     choose = random.Random(seed)
-    receive = RawPeer.receive
-
-    async def seen(peer: RawPeer) -> Any:
-        message = await receive(peer)
-        if message is not None:
-            watch.received(message)
-        return message
-
-    RawPeer.receive = seen
-    try:
-        for name, scenario in SCENARIOS:
-            watch.scenario = name
-            watch.secret = f"sk-{choose.getrandbits(64):016x}-canary"
-            with warnings.catch_warnings(record=True) as warned:
-                warnings.simplefilter("always")
-                for exc in await scenario(watch.secret):
-                    watch.raised(exc)
-            for warning in warned:
-                watch.look("log records", str(warning.message))
-            done += 1
-    finally:
-        RawPeer.receive = receive
+    for name, scenario in scenarios:
+        watch.scenario = name
+        watch.secret = f"sk-{choose.getrandbits(64):016x}-canary"
+        with warnings.catch_warnings(record=True) as warned:
+            warnings.simplefilter("always")
+            for exc in await scenario(watch.secret):
+                watch.raised(exc)
+        for warning in warned:
+            watch.look("log records", str(warning.message))
+        done += 1
     return done
 
 
 def nowhere(form: Form) -> Values:
     """H1."""
     watch = Watch()
-    root = logging.getLogger()
-    root.addHandler(watch)
-    root.setLevel(logging.DEBUG)
-    logging.getLogger("acp").setLevel(logging.DEBUG)
-    done = asyncio.run(_everything(watch, form.seed), debug=True)
+    with watch.on_everything():
+        done = asyncio.run(everything(watch, SCENARIOS, form.seed), debug=True)
     for (place, scenario), count in watch.hits.items():
         print(f"{scenario}: {count} in {place}", file=sys.stderr)
     found: Values = {"scenarios": done, "texts searched": watch.looked_at.total()}

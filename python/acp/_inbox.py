@@ -161,6 +161,7 @@ class Inbox:
         return False
 
     def _answers(self, data: bytes) -> bool:
+        unsent = self._core.output_size
         try:
             events = self._core.receive(data)
         except Exception as exc:  # noqa: BLE001 - raised again in the task that receives
@@ -168,7 +169,9 @@ class Inbox:
             return False
         self._received(events)
         count = self._pump.answer(events)
-        if count == len(events) and not len(self._backlog):
+        # The core may have refused something by itself, which the pump sends.
+        refused = self._core.output_size > unsent
+        if count == len(events) and not refused and not len(self._backlog):
             return True
         self._left = events[count:]
         return False

@@ -115,7 +115,9 @@ class Outbox:
 
     def flush(self) -> None:
         """Has what is queued go out now, if it would go out alone: nothing else is on its way."""
-        if not self._writing and self._opened:
+        if self._writing or self._broken:
+            self._check_size()
+        elif self._opened:
             self._flush()
 
     def sent(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -10,10 +11,28 @@ import acp
 from acp import v1, v2
 from acp.negotiation import AgentRouter, unsupported_protocol_version
 from tests.negotiation.served import Seen, ask, initialize, routed
+from tests.sides import turns
 
 
 def both(seen: Seen, **options: Any) -> AgentRouter:
     return AgentRouter(seen.v1, seen.v2, **options)
+
+
+class Given(acp.Transport):
+    """Some chunks, then the end; what is sent is kept."""
+
+    def __init__(self, *chunks: bytes) -> None:
+        self._chunks = list(chunks)
+        self.sent: list[bytes] = []
+
+    async def receive(self) -> bytes:
+        return self._chunks.pop(0) if self._chunks else b""
+
+    async def send(self, data: bytes | memoryview) -> None:
+        self.sent.append(bytes(data))
+
+    async def close(self) -> None:
+        pass
 
 
 @pytest.mark.parametrize(("asked", "served"), [(0, 1), (1, 1), (2, 2), (3, 2), (65535, 2)], ids=str)
@@ -232,12 +251,39 @@ async def test_input_that_ends_before_anything_was_chosen_ends_cleanly() -> None
         await client.send_text('{"jsonrpc":"2.0","id":1')
 
 
-async def test_a_first_line_without_end_is_held_up_to_the_limit_and_no_further() -> None:
-    router = both(Seen(), limits=acp.Limits(max_message_bytes=1000))
-    async with routed(router) as client:
-        await client.send_text("x" * 1100)
-        assert (await client.receive())["error"]["code"] == -32700
-        assert await client.receive() is None
+SHORT = acp.Limits(max_message_bytes=1000)
+
+
+async def test_a_first_line_over_the_limit_costs_itself_and_no_other() -> None:
+    """C-005: a request gets its error under its own id, and nothing is chosen by it."""
+    async with routed(both(Seen(), limits=SHORT)) as client:
+        for _ in range(50):
+            await client.send_text("x" * 1000)
+        await client.put("", ask(7, "_test/echo", {"text": "x" * 1000}), initialize(2))
+        assert [(await client.receive())["error"]["code"] for _ in range(2)] == [-32600, -32600]
+        assert (await client.receive())["result"]["protocolVersion"] == 2
+
+
+@pytest.mark.parametrize("ending", ["\n", "\r\n"], ids=["newline", "carriage return"])
+async def test_a_first_line_of_exactly_the_limit_is_read(ending: str) -> None:
+    """C-005."""
+    line = json.dumps(initialize(2, title=""))
+    line = line.replace('"title": ""', f'"title": "{"x" * (1000 - len(line))}"')
+    assert len(line) == 1000
+    async with routed(both(Seen(), limits=SHORT)) as client:
+        # In two chunks, so that the limit lies between what was read and its end.
+        await client.send_text(line + ending[:-1])
+        await turns()
+        await client.send_text(ending[-1])
+        assert (await client.receive())["result"]["protocolVersion"] == 2
+
+
+async def test_a_first_line_over_the_limit_that_ends_with_the_input_is_answered() -> None:
+    """C-002 and C-005."""
+    end = Given(b"x" * 900, b"x" * 900)
+    await both(Seen(), limits=SHORT).serve(end)
+    (answer,) = end.sent
+    assert json.loads(answer)["error"]["code"] == -32600
 
 
 def test_endpoints_of_ones_own_can_raise_the_same_error() -> None:

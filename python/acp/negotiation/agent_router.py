@@ -105,8 +105,14 @@ class AgentRouter:
     async def _choose(self, transport: Transport) -> tuple[Endpoint[Any], Transport] | None:
         reader = FrameReader(transport, self._limits.max_message_bytes)
         # Without its guard it answers what is no message, and leaves all else to this.
-        probe = _core.Connection("agent", guard=False)
-        while frame := await reader.next():
+        probe = _core.Connection(
+            "agent",
+            guard=False,
+            max_message_bytes=self._limits.max_message_bytes,
+            max_batch_entries=self._limits.max_batch_entries,
+        )
+        while not reader.is_over:
+            frame = await reader.next()
             events = probe.receive(frame) + (probe.end_of_input() if reader.is_over else [])
             calls = [e for e in events if isinstance(e, (RequestReceived, NotificationReceived))]
             agent, refusal = self._judge(calls)
@@ -126,6 +132,8 @@ class AgentRouter:
 
     async def _send(self, transport: Transport, data: bytes) -> bool:
         """Sends what is said before an agent is chosen. False when the client takes it no more."""
+        if not data:
+            return True
         try:
             with move_on_after(self._limits.draining) as patience:
                 await transport.send(data)

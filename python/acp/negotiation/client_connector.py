@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 from anyio import BrokenResourceError, Event
 
 from acp import _core
-from acp._core import FrameRejected, RequestReceived, ResponseReceived
+from acp._core import RequestReceived, ResponseReceived, ResponseRejected
 from acp._transports.base import Transport
 from acp.exceptions import VersionMismatch
 from acp.negotiation.frames import FrameReader, Resumed
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 __all__ = ("ClientConnector",)
 
+_MOST_KEPT = 1024 * 1024
+"""Bytes of what an agent sends up to its answer of `initialize` that another client can read."""
+
 
 class ClientConnector:
     """Connects with the client of the highest version that the agent speaks, too.
@@ -34,9 +37,9 @@ class ClientConnector:
     of `acp.v1` or of `acp.v2`; its `protocol_version` tells which.
 
     When the agent answers version 2's `initialize` with version 1, the client of version 1 goes on
-    with the same connection, if its own `initialize` would have asked for the very same; otherwise
-    that connection is closed and a new one opened. An agent that refuses `initialize` is not asked
-    again.
+    with the same connection, if its own `initialize` would have asked for the very same and what
+    came up to the answer is not more than 1 MiB; otherwise that connection is closed and a new one
+    opened. An agent that refuses `initialize` is not asked again.
 
     Args:
         v1: Makes the client of `acp.v1`, or None.
@@ -118,7 +121,7 @@ class Connecting:
     async def _fall_back(self, version: int, watched: Watched) -> Any:
         maker = self._makers[version]
         transport: Transport = watched.take_over()
-        if not _asks_for_the_same(maker(), watched.asked):
+        if not watched.is_kept or not _asks_for_the_same(maker(), watched.asked):
             await transport.close()
             transport = self._open()
         return await self._enter(version, transport)
@@ -166,13 +169,17 @@ class Watched(Transport):
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
         self._reader = FrameReader(transport, 64 * 1024 * 1024)
-        self._probe = _core.Connection("client", version=2, guard=False)
+        # It waits for the answer to the same request as the client, whose first one this is.
+        self._probe = _core.Connection("client", version=2)
+        self._probe.request("initialize", {"info": {"name": "", "version": ""}})
         self._answered = False
         self._released = Event()
         self._resumed: Resumed | None = None
         self._keeps = True
-        self._seen = b""
+        self._seen = bytearray()
         self._sent = b""
+        self.is_kept = True
+        """What was received can be played again; it is not when it was too much."""
 
     @property
     def asked(self) -> bytes:
@@ -185,6 +192,7 @@ class Watched(Transport):
     def release(self) -> None:
         """The connection goes on with what it has."""
         self._keeps = False
+        self._seen.clear()
         self._resumed = self._reader.resume(b"")
         self._released.set()
 
@@ -192,7 +200,7 @@ class Watched(Transport):
         """The transport for another client, whose first request is not sent again: what answers it
         is what was answered before.
         """
-        return Replayed(self._reader.resume(self._seen))
+        return Replayed(self._reader.resume(bytes(self._seen)))
 
     async def give_up(self) -> None:
         """Closes the transport."""
@@ -207,17 +215,24 @@ class Watched(Transport):
         if self._resumed is not None:
             return await self._resumed.receive()
         frame = await self._reader.next()
-        self._seen += frame
-        # No request was made on it, so that every answer is one that nobody asked for.
+        self._keep(frame)
         self._answered = any(
-            isinstance(event, ResponseReceived)
-            or (isinstance(event, FrameRejected) and event.reason == "response")
+            isinstance(event, (ResponseReceived, ResponseRejected))
             for event in self._probe.receive(frame)
         )
+        # What it says to requests is the client's to say.
+        self._probe.take_output()
         if self._answered and frame.lstrip().startswith(b"["):
             message = "The initialize request and its response have to be separate messages"
             raise BrokenResourceError(message)
         return frame
+
+    def _keep(self, frame: bytes) -> None:
+        self.is_kept = self.is_kept and len(self._seen) + len(frame) <= _MOST_KEPT
+        if self.is_kept:
+            self._seen += frame
+        else:
+            self._seen.clear()
 
     async def send(self, data: bytes | memoryview) -> None:
         self._note(data)

@@ -26,17 +26,18 @@ class FrameReader:
         self._read = bytearray()
         self._looked_at = 0
         self.is_over = False
-        """The input has ended, or a line is longer than it may be."""
+        """The input has ended."""
 
     async def next(self) -> bytes:
         """The next line with its newline; what is left of one at the end; empty behind that.
 
-        A line that is too long comes in part: it is no first message of anybody.
+        A line that is too long, which is no first message of anybody, comes in pieces.
         """
         while (end := self._read.find(b"\n", self._looked_at)) < 0:
             self._looked_at = len(self._read)
-            if len(self._read) > self._longest:
-                self.is_over = True
+            # One byte more than that may be a carriage return.
+            if self._looked_at > self._longest + 1:
+                return self._take(self._looked_at)
             data = b"" if self.is_over else await self._transport.receive()
             if not data:
                 self.is_over = True
