@@ -141,7 +141,8 @@ class Workers:
                     del self._busy[worker]
                     # What keeps the duty keeps what it has bound, too, however long it parks.
                     duty = None
-                duty = await self._park()
+                # One that was cancelled cannot wait any more: another task takes over.
+                duty = None if scope.cancel_called else await self._park()
             if not self._busy:
                 # A dict gives back its memory only so.
                 self._busy.clear()

@@ -195,6 +195,10 @@ class Endpoint(Generic[C]):
         self._parts.append(other)
         return self
 
+    def include_first(self, other: Endpoint[Any]) -> None:
+        """Adds what another endpoint has in front of all that is here, also if it was added."""
+        self._parts[:] = [other, *(part for part in self._parts if part is not other)]
+
     def _add(self, role: Literal["handlers", "closers", "background"], item: Any) -> None:
         self._parts.append(_Part(role, item))
 

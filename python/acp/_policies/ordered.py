@@ -136,7 +136,8 @@ class OrderedInbox:
 
     def close(self) -> None:
         """Ends the stream behind what is there. Later events are dropped."""
-        self._policy = "drop_oldest"
+        if not self._is_over:
+            self._policy = "drop_oldest"
         self._is_over = True
         self._filled.set()
         self._taken.set()

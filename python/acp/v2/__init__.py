@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from acp.v2._obligations import check_prompt, check_replay
     from acp.v2._projection import SessionProjection
     from acp.v2._sessions import Session, SessionBuilder, SessionSetup, UpdateStream
+    from acp.v2._shared_sessions import SharedSessions
+    from acp.v2._shared_views import SessionChanges, SessionView
     from acp.v2._views import ProjectionLimits, ProjectionStats, TerminalView
 
 __all__ = [
@@ -34,8 +36,11 @@ __all__ = [
     "ProjectionStats",
     "Session",
     "SessionBuilder",
+    "SessionChanges",
     "SessionProjection",
     "SessionSetup",
+    "SessionView",
+    "SharedSessions",
     "TerminalView",
     "UpdateStream",
     "apply_meta_update",
@@ -53,6 +58,8 @@ _MODULES = {
     "acp.v2._obligations": "check_prompt check_replay",
     "acp.v2._projection": "SessionProjection",
     "acp.v2._sessions": "Session SessionBuilder SessionSetup UpdateStream",
+    "acp.v2._shared_sessions": "SharedSessions",
+    "acp.v2._shared_views": "SessionChanges SessionView",
     "acp.v2._views": "ProjectionLimits ProjectionStats TerminalView",
 }
 """Where each public name is defined."""
