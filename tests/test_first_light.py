@@ -234,10 +234,33 @@ def test_the_demo_shows_everything_and_ends_with_success() -> None:
     assert reasons == ["end_turn", "cancelled"]
 
 
+def test_the_demo_of_version_2_shows_acceptance_work_and_its_end_in_their_order() -> None:
+    run = subprocess.run(
+        [sys.executable, "-m", "acp", "demo", "--v2", "--json"], capture_output=True, timeout=50
+    )
+    assert run.returncode == 0, run.stderr
+    events = [json.loads(line) for line in run.stdout.splitlines()]
+    assert (events[0]["event"], events[-1]["event"]) == ("started", "passed")
+    assert events[1] == {"event": "response", "protocol_version": 2, "agent": "acp-demo-agent"}
+    kinds = {event["event"] for event in events}
+    assert {"text", "thought", "plan", "tool_call", "permission", "notification"} <= kinds
+    course = [
+        event.get("stop_reason") or event.get("state") or event["message_id"]
+        for event in events
+        if event["event"] == "state" or "message_id" in event
+    ]
+    first, second = (event["message_id"] for event in events if "message_id" in event)
+    assert course == [
+        *(first, "running", "requires_action", "running", "end_turn"),
+        *(second, "running", "cancelled"),
+    ]
+
+
+@pytest.mark.parametrize("version", [[], ["--v2"]])
 @pytest.mark.parametrize("module", ["rich", "nothing"])
-def test_the_demo_for_people_needs_no_further_package(module: str) -> None:
+def test_the_demo_for_people_needs_no_further_package(module: str, version: list[str]) -> None:
     program = f"import sys; sys.modules[{module!r}] = None; from acp._cli.main import main; "
-    program += "sys.exit(main(['demo']))"
+    program += f"sys.exit(main(['demo', *{version}]))"
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=50)
     assert run.returncode == 0, run.stderr
     lines = run.stdout.decode().splitlines()

@@ -42,7 +42,7 @@ def test_pages_that_are_ignored_are_not_looked_at(tree: Path) -> None:
     assert links.pages(tree) == [tree / "page.md"]
 
 
-SIDES = {report.PEER: 100.0, "typescript": 60.0, "rust": 50.0, "msgspec": 10.0}
+SIDES = {report.PEER: 100.0, "typescript": 60.0, "rust": 50.0, "msgspec": 10.0, "acp.v1": 50.0}
 
 
 def numbers(ours: float, growth: float = 0.0) -> Numbers:

@@ -20,16 +20,15 @@ from tools import bounded
 
 ROOT = Path(__file__).resolve().parent.parent
 PEERS = ROOT / "tests" / "interop" / "peers"
-SECONDS = 170.0
+SECONDS = 150.0
 """For the whole run."""
 SECONDS_PER_PAIR = 40.0
 SECONDS_TO_INSTALL = 90.0
 
-OUR_AGENT = [sys.executable, "-m", "tests.interop.agent_v1"]
-OUR_CLIENT = [sys.executable, "-m", "tests.interop.client_v1"]
-V1_AGENT = [sys.executable, "-m", "tests.interop.on_v1", "agent"]
-V1_CLIENT = [sys.executable, "-m", "tests.interop.on_v1", "client"]
-V2_CLIENT = [sys.executable, "-m", "tests.interop.client_v2"]
+
+def ours(program: str, *arguments: str) -> list[str]:
+    """The command of a program of ours."""
+    return [sys.executable, "-m", f"tests.interop.{program}", *arguments]
 
 
 def peer(program: str, *arguments: str) -> list[str]:
@@ -37,17 +36,58 @@ def peer(program: str, *arguments: str) -> list[str]:
     return ["node", str(PEERS / program), *arguments]
 
 
+def rules(version: int, agent: list[str]) -> list[str]:
+    """The command that checks the raw lines of an agent."""
+    return peer("wire_rules.mjs", f"--protocol={version}", "--rules=acp", *agent)
+
+
+def unstable(version: int) -> dict[str, list[str]]:
+    """The pairs for the unstable methods of a version."""
+    number = str(version)
+    agent, client = ours("agent_unstable", number), ours("unstable", number)
+    without_mcp = (f"--protocol={version}", "--skip=mcp,mcp-http,mcp-gone")
+    theirs = peer("agent_unstable.mjs", number)
+    return {
+        f"TypeScript client, our agent, unstable version {version}": peer(
+            "client_unstable.mjs", *without_mcp, *agent
+        ),
+        f"our client, TypeScript agent, unstable version {version}": [*client, *theirs],
+        f"our client, our agent, unstable version {version}": [*client, *agent],
+    }
+
+
+V1_AGENT = ours("on_v1", "agent")
+V1_CLIENT = ours("on_v1", "client")
+V2_AGENT = ours("agent_v2")
+V2_CLIENT = ours("client_v2")
+ROUTER = ours("router")
+
 PAIRS = {
-    "TypeScript client, our agent": peer("client_v1.mjs", *OUR_AGENT),
-    "raw lines, our agent": peer("wire_rules.mjs", "--protocol=1", *OUR_AGENT),
-    "our client, TypeScript agent": [*OUR_CLIENT, *peer("agent_v1.mjs")],
-    "our client, TypeScript router": [*OUR_CLIENT, *peer("agent_router.mjs")],
-    "our client, our agent": [*OUR_CLIENT, *OUR_AGENT],
+    "TypeScript client, our agent": peer("client_v1.mjs", *ours("agent_v1")),
+    "raw lines, our agent": rules(1, ours("agent_v1")),
+    "our client, TypeScript agent": [*ours("client_v1"), *peer("agent_v1.mjs")],
+    "our client, TypeScript router": [*ours("client_v1"), *peer("agent_router.mjs")],
+    "our client, our agent": [*ours("client_v1"), *ours("agent_v1")],
     "TypeScript client, our agent on acp.v1": peer("client_v1.mjs", *V1_AGENT),
-    "raw lines, our agent on acp.v1": peer("wire_rules.mjs", "--protocol=1", *V1_AGENT),
+    "raw lines, our agent on acp.v1": rules(1, V1_AGENT),
     "our client on acp.v1, TypeScript agent": [*V1_CLIENT, *peer("agent_v1.mjs")],
+    "TypeScript client, our agent on acp.v2": peer("client_v2.mjs", *V2_AGENT),
+    "raw lines, our agent on acp.v2": rules(2, V2_AGENT),
     "our client on acp.v2, TypeScript agent": [*V2_CLIENT, *peer("agent_v2.mjs")],
     "our client on acp.v2, TypeScript router": [*V2_CLIENT, *peer("agent_router.mjs")],
+    "our client on acp.v2, our agent on acp.v2": [*V2_CLIENT, *V2_AGENT],
+    **unstable(1),
+    **unstable(2),
+    "TypeScript client of version 1, our router": peer("client_v1.mjs", *ROUTER),
+    "TypeScript client of version 2, our router": peer("client_v2.mjs", *ROUTER),
+    "raw lines of version 1, our router": rules(1, ROUTER),
+    # With an agent of version 1 behind it there is no older version to refuse.
+    "raw lines of version 2, our router without version 1": rules(2, ours("router", "2")),
+    "our connector, TypeScript agent of version 1": ours("connector", "1", *peer("agent_v1.mjs")),
+    "our connector, TypeScript agent of version 2": ours("connector", "2", *peer("agent_v2.mjs")),
+    "our connector, TypeScript router": ours("connector", "2", *peer("agent_router.mjs")),
+    "our connector, our router": ours("connector", "2", *ROUTER),
+    "our connector, our router without version 2": ours("connector", "1", *ours("router", "1")),
 }
 
 

@@ -55,17 +55,26 @@ def build(sources: Path) -> Path:
         target = copy / path.relative_to(sources)
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, target)
-    command = [os.environ.get("CARGO", "cargo"), "build", "--release", "--quiet"]
-    # Not the project's own target folder, and no interpreter is needed.
-    env = {"CARGO_TARGET_DIR": str(copy / "target")}
-    ended = bounded.run(command, SECONDS_TO_BUILD, cwd=copy, env=env)
-    if ended.code != 0:
-        reason = "no end in time" if ended.code is None else f"exit code {ended.code}"
-        message = f"cargo build failed ({reason})\n{ended.err}"
-        raise RuntimeError(message)
+    ended = cargo("build", "--release", "--quiet", cwd=copy, target=copy / "target")
     stamp.write_text(digest, "utf-8")
     print(f"built in {ended.seconds:.0f} s", flush=True)
     return programs
+
+
+def cargo(command: str, *arguments: str, cwd: Path, target: Path) -> bounded.Ended:
+    """Runs cargo in a folder outside of the tree, with a target folder that is not the project's.
+
+    Raises RuntimeError that tells why it has failed.
+    """
+    whole = [os.environ.get("CARGO", "cargo"), command, *arguments]
+    # What is not asked for here takes time and room: nobody debugs these programs.
+    env = {"CARGO_TARGET_DIR": str(target), "CARGO_PROFILE_DEV_DEBUG": "0"}
+    ended = bounded.run(whole, SECONDS_TO_BUILD, cwd=cwd, env=env)
+    if ended.code != 0:
+        reason = "no end in time" if ended.code is None else f"exit code {ended.code}"
+        message = f"cargo {command} failed ({reason})\n{ended.err}"
+        raise RuntimeError(message)
+    return ended
 
 
 # Their client, our agent.

@@ -16,14 +16,12 @@ from acp import _core
 from acp._caller import Caller
 from acp._calls import Calls, outcome, session_of
 from acp._dispatcher import Dispatcher
-from acp._early import EarlyMessages
+from acp._early import hold_back
 from acp._ending import Ending
 from acp._entry import Entry, check_thread
-from acp._lanes import RequestRun
 from acp._malformed_input import MalformedInput
 from acp._outbox import Outbox
 from acp._profile import DROP_IN, Profile
-from acp._router import NAMING_RESPONSES
 from acp._runtime import Runtime
 from acp._serving import Serving
 from acp._spawned import Spawned
@@ -204,24 +202,12 @@ class Connection:
             self.check_thread()
         if self._ending.output_ended or self._outbox.broken:
             raise self._ending.error()
-        if self._options.hold_early_updates and self._hold(method, params):
+        if self._options.hold_early_updates and hold_back(
+            self._dispatcher, self.core, self._outbox, self._options.limits, method, params
+        ):
             return False
         self.core.notify(method, params)
         return self._outbox.sent()
-
-    def _hold(self, method: str, params: Any) -> bool:
-        """Whether a notification waits for the answer of the request that its sender handles."""
-        run = current_run.get()
-        if (
-            type(run) is not RequestRun
-            or run.owner is not self._dispatcher
-            or run.answered
-            or run.event.method not in NAMING_RESPONSES
-        ):
-            return False
-        if run.early is None:
-            run.early = EarlyMessages(self.core, self._outbox, self._options.limits)
-        return run.early.hold(method, params)
 
     async def pause(self) -> None:
         """Lets other tasks run, and waits while the peer takes too little of what was sent.

@@ -11,13 +11,16 @@ from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
 from acp._core import encode
+from acp._lanes import RequestRun
+from acp._router import NAMING_RESPONSES
+from acp._stepping import current_run
 
 if TYPE_CHECKING:
     from acp._core import Connection as Core
     from acp._limits import Limits
     from acp._outbox import Outbox
 
-__all__ = ("EarlyMessages",)
+__all__ = ("EarlyMessages", "hold_back")
 
 _log = logging.getLogger("acp")
 
@@ -68,3 +71,22 @@ class EarlyMessages:
             # Who sent it was told that all is well: the answer must not pay for it.
             name = type(exc).__name__
             _log.warning("The notification %.200r could not be sent: %s", method, name)
+
+
+def hold_back(
+    owner: object, core: Core, outbox: Outbox, limits: Limits, method: str, params: Any
+) -> bool:
+    """Whether a notification waits for the answer of the request that its sender handles, which is
+    one of the connection of `owner` that opens a session.
+    """
+    run = current_run.get()
+    if (
+        type(run) is not RequestRun
+        or run.owner is not owner
+        or run.answered
+        or run.event.method not in NAMING_RESPONSES
+    ):
+        return False
+    if run.early is None:
+        run.early = EarlyMessages(core, outbox, limits)
+    return run.early.hold(method, params)

@@ -226,14 +226,16 @@ async def test_a_handler_that_goes_on_in_the_background_holds_up_no_closing() ->
         await peer.quiet()
 
 
-async def test_a_deleted_session_ends_like_a_closed_one() -> None:
-    slow = Slow()
+@pytest.mark.parametrize("ending", ["delete", "archive"])
+async def test_a_deleted_or_archived_session_ends_like_a_closed_one(ending: str) -> None:
+    slow = Slow(features=["session_archive"])
     slow.ending.open()
     slow.agent.delete_session(lambda request: None)
+    slow.agent.archive_session(lambda request: None)
     async with session_of(slow.agent) as peer:
         await peer.prompt(1)
         await peer.expect(*BEGUN)
-        await peer.request(2, "session/delete", {"sessionId": "s1"})
+        await peer.request(2, f"session/{ending}", {"sessionId": "s1"})
         await peer.expect(chunk("last words"), idle("cancelled"), {**CLOSED, "id": 2})
         await peer.prompt(3)
         await peer.expect(failed(3, -32002, "Session not found", {"sessionId": "s1"}))

@@ -78,7 +78,7 @@ async def test_a_killed_command_tells_its_signal_and_keeps_its_output() -> None:
     async with kit.Terminals() as terminals:
         name = await terminals.create_terminal(python(code))
         with anyio.fail_after(BOUND):
-            while "here" not in (await output(terminals, name))["output"]:
+            while "here\n" not in (await output(terminals, name))["output"]:
                 await anyio.sleep(0.01)
         await terminals.kill_terminal(of(schema.KillTerminalRequest, name))
         assert await ended(terminals, name) == {"signal": "SIGKILL"}

@@ -18,12 +18,13 @@ from acp import schema
 if TYPE_CHECKING:
     from acp._cli.screen import Screen
 
-__all__ = ("run_demo",)
+__all__ = ("UPDATES_BEFORE_CANCEL", "agent_program", "either_of", "run_demo")
 
 _SECONDS_PER_WORD = 0.06
 _LONGEST = 60.0
 """Seconds after which the demo has failed."""
-_UPDATES_BEFORE_CANCEL = 5
+UPDATES_BEFORE_CANCEL = 5
+"""What the agent has counted when it is cancelled."""
 
 
 class _DemoClient(acp.Client):
@@ -72,7 +73,7 @@ class _DemoClient(acp.Client):
         self.texts += 1
         if self.texts > 1:
             self.seen.add("streamed text")
-        if self.texts >= _UPDATES_BEFORE_CANCEL:
+        if self.texts >= UPDATES_BEFORE_CANCEL:
             self.enough.set()
 
     def _plan(self, update: schema.AgentPlanUpdate) -> None:
@@ -114,32 +115,43 @@ _EXPECTED = (
 )
 
 
-def run_demo(screen: Screen, *, live: bool) -> int:
+def run_demo(screen: Screen, *, live: bool, v2: bool = False) -> int:
     """Runs the demo and returns the exit code: 0 only when everything was seen.
 
     Args:
         screen: Where it is shown.
         live: Whether the agent takes its time, for somebody who watches.
+        v2: Whether both speak version 2 of the protocol.
     """
+    run, expected = _run, _EXPECTED
+    if v2:
+        from acp._cli import demo_v2
+
+        run, expected = demo_v2.run, demo_v2.EXPECTED
     try:
-        seen = asyncio.run(asyncio.wait_for(_run(screen, live=live), _LONGEST))
+        seen = asyncio.run(asyncio.wait_for(run(screen, live=live), _LONGEST))
     except (OSError, acp.RequestError, asyncio.TimeoutError) as exc:
         screen.show("failed", "failed", type(exc).__name__, error=type(exc).__name__)
         return 1
-    missing = [step for step in _EXPECTED if step not in seen]
+    missing = [step for step in expected if step not in seen]
     if missing:
         screen.show("failed", "failed", "not seen: " + ", ".join(missing), missing=missing)
         return 1
-    screen.show("passed", "passed", ", ".join(_EXPECTED), seen=list(_EXPECTED))
+    screen.show("passed", "passed", ", ".join(expected), seen=list(expected))
     return 0
+
+
+def agent_program(module: str, *, live: bool) -> tuple[list[str], dict[str, str]]:
+    """The command that starts an agent of the demo, and the variables that it needs."""
+    pace = _SECONDS_PER_WORD if live else 0
+    command = [sys.executable, "-m", f"acp._cli.{module}", str(pace)]
+    # The agent finds the library where this process found it, also when it is not installed.
+    return command, {"PYTHONPATH": os.fspath(Path(acp.__file__).parents[1])}
 
 
 async def _run(screen: Screen, *, live: bool) -> set[str]:
     client = _DemoClient(screen)
-    pace = _SECONDS_PER_WORD if live else 0
-    command = (sys.executable, "-m", "acp._cli.demo_agent", str(pace))
-    # The agent finds the library where this process found it, also when it is not installed.
-    env = {"PYTHONPATH": os.fspath(Path(acp.__file__).parents[1])}
+    command, env = agent_program("demo_agent", live=live)
     async with acp.spawn_agent_process(client, *command, env=env) as (agent, process):
         started = f"process {process.pid}, over standard input and output"
         screen.show("started", "agent", started, pid=process.pid)
@@ -174,7 +186,7 @@ async def _open(screen: Screen, client: _DemoClient, agent: acp.Agent) -> None:
     client.enough.clear()
     turn = asyncio.ensure_future(_prompt(screen, agent, session, "Count, and do not stop"))
     try:
-        await _first_of(turn, client.enough)
+        await either_of(turn, client.enough)
         screen.show("notification", "cancel", "session/cancel", method="session/cancel")
         await agent.cancel(session)
         if await turn == "cancelled":
@@ -191,7 +203,7 @@ async def _prompt(screen: Screen, agent: acp.Agent, session: str, text: str) -> 
     return reason
 
 
-async def _first_of(turn: asyncio.Future[str], enough: asyncio.Event) -> None:
+async def either_of(turn: asyncio.Future[str], enough: asyncio.Event) -> None:
     """Waits until enough was counted, or the turn ended early."""
     waiting = asyncio.ensure_future(enough.wait())
     try:

@@ -14,12 +14,12 @@ from typing import Any
 import acp
 from acp import schema
 
-__all__ = ("DemoAgent",)
+__all__ = ("NEW", "OLD", "PATH", "STEPS", "DemoAgent")
 
-_PATH = "/demo/hello.py"
-_OLD = 'print("hello")\n'
-_NEW = 'print("hello, world")\n'
-_STEPS = ("Read the file", "Change the greeting", "Check the result")
+PATH = "/demo/hello.py"
+OLD = 'print("hello")\n'
+NEW = 'print("hello, world")\n'
+STEPS = ("Read the file", "Change the greeting", "Check the result")
 
 
 class DemoAgent(acp.Agent):
@@ -76,10 +76,10 @@ class DemoAgent(acp.Agent):
         await self._show_plan(session, done=1)
         await self._send(
             session,
-            acp.start_edit_tool_call("edit-1", "Change the greeting in hello.py", _PATH, _NEW),
+            acp.start_edit_tool_call("edit-1", "Change the greeting in hello.py", PATH, NEW),
         )
         if await self._may_edit(session):
-            change = acp.tool_diff_content(_PATH, _NEW, _OLD)
+            change = acp.tool_diff_content(PATH, NEW, OLD)
             news = acp.update_tool_call("edit-1", status="completed", content=[change])
             await self._send(session, news)
             await self._show_plan(session, done=3)
@@ -103,7 +103,7 @@ class DemoAgent(acp.Agent):
     async def _show_plan(self, session: str, done: int) -> None:
         entries = [
             acp.plan_entry(step, status="completed" if place < done else "pending")
-            for place, step in enumerate(_STEPS)
+            for place, step in enumerate(STEPS)
         ]
         await self._send(session, acp.update_plan(entries))
 

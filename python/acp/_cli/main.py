@@ -33,6 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "tool call with a permission, a cancelled turn. Exits with 0 when all went as it should.",
     )
     demo.add_argument("--json", action="store_true", help="one JSON object per line")
+    demo.add_argument("--v2", action="store_true", help="in version 2 of the protocol, a draft")
     options = parser.parse_args(arguments)
     try:
         return _run(parser, options)
@@ -52,6 +53,7 @@ def _run(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
         from acp._cli.demo import run_demo
         from acp._cli.screen import JsonScreen, open_screen
 
-        return run_demo(JsonScreen() if options.json else open_screen(), live=not options.json)
+        screen = JsonScreen() if options.json else open_screen()
+        return run_demo(screen, live=not options.json, v2=options.v2)
     parser.print_help()
     return 2

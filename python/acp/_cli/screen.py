@@ -107,6 +107,7 @@ _STYLES = {
     "request": "bold cyan",
     "notification": "bold cyan",
     "response": "bold green",
+    "state": "dim",
     "thought": "dim",
     "text": "bold",
     "plan": "bold magenta",

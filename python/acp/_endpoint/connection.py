@@ -6,25 +6,24 @@ tasks, state. The versions add the types.
 
 from __future__ import annotations
 
-import contextlib
 import functools
-import logging
 from copy import deepcopy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from acp._core import UNSET, Model, encode
+from acp._core import Model, encode
 from acp._endpoint.facts import other_side
+from acp._endpoint.hosting import close_with, drive
 from acp._endpoint.interception import Interceptor
 from acp._endpoint.sent import PreparedRequest, SentRequest
 from acp._endpoint.sessions import Sessions
 from acp._endpoint.setups import WATCHED, watcher
+from acp._endpoint.told import mismatch_of, offers
 from acp._endpoint.user_types import of_user, to_wire
-from acp.exceptions import ConnectionClosed, RequestError, UnsupportedByPeer, VersionMismatch
+from acp.exceptions import ConnectionClosed, RequestError, UnsupportedByPeer
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine
-    from types import TracebackType
 
     from typing_extensions import Self
 
@@ -44,9 +43,6 @@ if TYPE_CHECKING:
 __all__ = ("Connection",)
 
 C = TypeVar("C", bound="Connection")
-
-
-_log = logging.getLogger("acp")
 
 
 class Connection:
@@ -195,7 +191,7 @@ class Connection:
         try:
             return await self.request(request, timeout=timeout)
         except RequestError as error:
-            mismatch = _mismatch(error)
+            mismatch = mismatch_of(error)
             if mismatch is None:
                 raise
             await self.close()
@@ -261,8 +257,8 @@ class Connection:
 
     def _check(self, method: Method) -> None:
         self._endpoint.check_feature(method)
-        gate = self._facts.gates.get(method.wire)
-        if gate is not None and self.peer_capabilities is not None and not self._offers(gate):
+        gate, told = self._facts.gates.get(method.wire), self.peer_capabilities
+        if gate is not None and told is not None and not offers(told, gate):
             raise UnsupportedByPeer(method.wire, gate)
 
     def peer_supports(self, name: str) -> bool:
@@ -276,20 +272,8 @@ class Connection:
         for method in self._facts.methods.values():
             if method.side == self._peer and name in (method.name, method.wire):
                 gate = self._facts.gates.get(method.wire)
-                return gate is None or self._offers(gate)
-        return self._offers(name)
-
-    def _offers(self, path: str) -> bool:
-        """Whether the peer's capabilities have something at a path.
-
-        An object counts by being there, also when it is empty.
-        """
-        found: Any = self.peer_capabilities
-        for step in path.split("."):
-            found = getattr(found, step, None)
-            if found is None or found is False or found is UNSET:
-                return False
-        return True
+                return gate is None or offers(self.peer_capabilities, gate)
+        return offers(self.peer_capabilities, name)
 
     def saw(self, message: Any) -> None:
         """Notes what the params or the result of `initialize` tell about the peer."""
@@ -315,9 +299,7 @@ class Connection:
         self.router.forget()
 
     def _intercept(self) -> None:
-        chain = self.router.chain
-        interceptor = Interceptor(chain.answering, self.spawn)
-        self.raw.caller.intercept(interceptor.see)
+        self.raw.caller.intercept(Interceptor(self.router.chain.answering, self.spawn).see)
 
     # Tasks.
 
@@ -342,7 +324,7 @@ class Connection:
         Raises what `Endpoint.connect` and `spawn` raise.
         """
         child = endpoint._make(transport)
-        self.raw.spawn(_drive(child), child.raw.abandon)
+        self.raw.spawn(drive(child), child.raw.abandon)
         child.begin()
         return child
 
@@ -399,56 +381,15 @@ class Connection:
         """Calls the functions of `on_close`. Returns the first exception."""
         first: Exception | None = None
         for function in self._endpoint.closers():
-            failure = await _close(function, self)
+            failure = await close_with(function, self)
             first = first or failure
         return first
 
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        tb: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *exc: object) -> None:
         await self.close()
-
-
-_UNSUPPORTED_VERSION = -32022
-
-
-def _mismatch(error: RequestError) -> VersionMismatch | None:
-    """What an error of `initialize` says about versions; None when that is nothing."""
-    if isinstance(error, VersionMismatch):
-        return error
-    if error.code != _UNSUPPORTED_VERSION:
-        return None
-    supported: tuple[int, ...] = ()
-    # What the peer sends as data may be anything.
-    with contextlib.suppress(TypeError, KeyError):
-        listed = cast("Any", error.data)["supported"]
-        supported = tuple(each for each in listed if isinstance(each, int))
-    return VersionMismatch(error.code, error.message, error.data, supported=supported)
-
-
-async def _close(function: Callable[[Any], Any], connection: Connection) -> Exception | None:
-    """Calls a function of `on_close`. Returns what it raises."""
-    try:
-        result = function(connection)
-        if hasattr(result, "__await__"):
-            await result
-    except Exception as exc:  # noqa: BLE001 - the boundary of user code
-        _log.warning("A function of `on_close` failed: %s", type(exc).__name__)
-        return exc
-    return None
-
-
-async def _drive(child: Connection) -> None:
-    """Runs a connection that was not closed before. Raises ConnectionClosed when it fails."""
-    if not child.raw.is_closing:
-        await child.raw.run()
-        child.raw.raise_failure()
 
 
 def _maps(result: Any) -> tuple[Callable[[Any], Any], ...]:

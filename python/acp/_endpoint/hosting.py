@@ -7,6 +7,7 @@ opened in one task and closed in another; on trio a nursery around the block. It
 from __future__ import annotations
 
 import asyncio
+import logging
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from anyio import CancelScope, Event, create_task_group, get_cancelled_exc_class, move_on_after
@@ -22,7 +23,9 @@ if TYPE_CHECKING:
     from acp._endpoint.connection import Connection
     from acp._transports.base import Transport
 
-__all__ = ("Hosted",)
+__all__ = ("Hosted", "close_with", "drive")
+
+_log = logging.getLogger("acp")
 
 C = TypeVar("C", bound="Connection")
 
@@ -152,3 +155,22 @@ def _alone(failure: BaseException | None) -> Any:
     while len(inner := getattr(found, "exceptions", ())) == 1:
         (found,) = inner
     return found
+
+
+async def close_with(function: Callable[[Any], Any], connection: Connection) -> Exception | None:
+    """Calls a function of `on_close`. Returns what it raises."""
+    try:
+        result = function(connection)
+        if hasattr(result, "__await__"):
+            await result
+    except Exception as exc:  # noqa: BLE001 - the boundary of user code
+        _log.warning("A function of `on_close` failed: %s", type(exc).__name__)
+        return exc
+    return None
+
+
+async def drive(child: Connection) -> None:
+    """Runs a connection that was not closed before. Raises ConnectionClosed when it fails."""
+    if not child.raw.is_closing:
+        await child.raw.run()
+        child.raw.raise_failure()

@@ -290,9 +290,10 @@ class Agent(AgentHandlers):
         """Has what an agent owes for its sessions seen to around its handlers, and returns itself.
 
         Sessions are open from the answer of `session/new` and `session/fork`, or from
-        `session/resume` on, until they are closed or deleted. Prompts are refused for sessions that
-        are not open (-32002), when they are empty, or have content that the agent has not offered
-        to take (-32602). The agent needs no handlers for `session/cancel` and `session/close`.
+        `session/resume` on, until they are closed, archived or deleted. Prompts are refused for
+        sessions that are not open (-32002), when they are empty, or have content that the agent has
+        not offered to take (-32602). The agent needs no handlers for `session/cancel` and
+        `session/close`.
 
         Args:
             replay_from: Types of replay cursors that the handler of `session/resume` knows; others

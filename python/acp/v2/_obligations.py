@@ -183,7 +183,7 @@ class Seen:
         finally:
             cancel()
 
-    async def close(self, params: schema.CloseSessionRequest) -> Any:
+    async def close(self, params: schema.CloseSessionRequest | schema.ArchiveSessionRequest) -> Any:
         """Ends the work of the session before the handler."""
         session = self._connection.agent_sessions.find(params.session_id)
         if session is None:
@@ -214,5 +214,7 @@ _AROUND: Mapping[str, Callable[[Seen, Any], Any]] = {
     "session/prompt": Seen.prompt,
     "session/cancel": Seen.cancel,
     "session/close": Seen.close,
+    # What is archived was closed before.
+    "session/archive": Seen.close,
     "session/delete": Seen.delete,
 }
