@@ -11,7 +11,7 @@
 #   wheel     a release wheel in dist/, optimised by profile; needs rustup
 #   bench     speed and memory of that wheel beside others, with the floors that have to hold
 #   reliability  bad input, bad peers, floods, kills, secrets: figures that have to hold; FORM=--short does less
-#   docs      reference tables and links
+#   docs      reference tables, types of the guide, links
 #   pythons   the tests on every Python found on this machine
 #   fuzz      a search for inputs that break the core; needs a nightly Rust and cargo-fuzz, takes long
 
@@ -123,6 +123,7 @@ reliability: setup
 
 docs: gen
 	$(PY) -m tools.readme
+	$(PY) -m tools.guide
 	$(PY) -m tools.links
 
 pythons: $(TOOLS_READY)

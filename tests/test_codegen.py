@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from codegen import __main__ as command
-from codegen import facts, output, python, rust
+from codegen import facts, methods, output, python, rust
 from codegen.layout import bracketed, doc, from_line, piped
 from codegen.model import FactError, Record, Scalar, Shape, Union, Version, attribute
 from codegen.prose import Prose, words
@@ -340,3 +340,23 @@ def test_an_attribute_that_hides_a_type_stops_the_generator() -> None:
 def test_shapes_name_their_members_in_python(version: Version) -> None:
     shapes = {n for n, t in version.types.items() if isinstance(t, Shape)}
     assert {"RequestId", "EmbeddedResourceResource", "MessageMcpResponse"} <= shapes
+
+
+# -- pages ------------------------------------------------------------------
+
+ROW = re.compile(r"^\| `(.+?)` \| (\w+) \| `@(\w+)\.(\w+)` \| (.+?) \|", re.MULTILINE)
+
+
+def test_the_page_of_methods_names_decorators_and_classes_that_endpoints_know(
+    version: Version,
+) -> None:
+    rows = ROW.findall(methods.page([version]))
+    assert len(rows) == len([m for m in version.methods if m.side in methods.DECORATING])
+    endpoints = importlib.import_module(f"acp.v{version.number}")
+    for wire, kind, side, name, params in rows:
+        endpoint = getattr(endpoints, side.capitalize())(features=["all"])
+        getattr(endpoint, name)(lambda message: None)
+        assert endpoint.serves(wire), wire
+        for each in re.findall(r"`(\w+)`", params):
+            found = endpoint.facts.method_of(side, kind, getattr(classes(version), each))
+            assert (found.wire, found.kind) == (wire, kind), each

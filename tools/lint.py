@@ -35,6 +35,7 @@ def checks() -> list[tuple[str, list[str]]]:
         ("ruff format", [PYTHON, "-m", "ruff", "format", "--check", *sources]),
         ("generated files", [PYTHON, "-m", "codegen", "--check"]),
         ("links", [PYTHON, "-m", "tools.links"]),
+        ("guide", [PYTHON, "-m", "tools.guide"]),
         (
             "stub",
             [
