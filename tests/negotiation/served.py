@@ -23,10 +23,10 @@ INFO = {"name": "test", "version": "1"}
 class Seen:
     """An agent of each version, and what they were asked."""
 
-    def __init__(self) -> None:
+    def __init__(self, **options: Any) -> None:
         self.asked: list[tuple[int, Any]] = []
-        self.v1 = v1.Agent("one", "1")
-        self.v2 = v2.Agent("two", "2")
+        self.v1 = v1.Agent("one", "1", **options)
+        self.v2 = v2.Agent("two", "2", **options)
         for version, agent in ((1, self.v1), (2, self.v2)):
             self._watch(version, agent)
 

@@ -193,6 +193,25 @@ async def test_a_rejected_batch_answers_each_request_under_its_id_in_order() -> 
     assert seen.asked == []
 
 
+@pytest.mark.parametrize("version", [1, 2])
+async def test_what_refuses_arrays_may_be_initialized_behind_a_refused_one(version: int) -> None:
+    """C-073 and C-074: also before initialization, by the agent that it selects."""
+    seen = Seen(batches="reject")
+    async with routed(both(seen)) as client:
+        for _ in range(2):
+            await client.put([initialize(version, "a")])
+            answer = await client.receive()
+            assert answer["id"] is None
+            assert answer["error"]["code"] == -32600
+        assert seen.asked == []
+        await client.put(initialize(version, "b"))
+        assert (await client.receive())["result"]["protocolVersion"] == version
+        await client.put([ask("c", "session/new")])
+        assert (await client.receive())["error"]["code"] == -32600
+        await client.put(ask("d", "_test/echo", {"x": 1}))
+        assert (await client.receive())["result"] == {"x": 1}
+
+
 async def test_a_null_id_is_answered_by_version_1_and_refused_by_version_2() -> None:
     """C-023 and C-022."""
     for version, code in ((1, None), (2, -32600)):
