@@ -33,6 +33,8 @@ __all__ = ("Endpoint",)
 C = TypeVar("C", bound="Connection")
 F = TypeVar("F")
 
+_Role = Literal["handlers", "closers", "background", "beginnings"]
+
 
 class Endpoint(Generic[C]):
     """An agent or a client: handlers, and what it says of itself.
@@ -180,6 +182,12 @@ class Endpoint(Generic[C]):
         self._add("background", function)
         return function
 
+    def when_begun(self, function: Callable[[Any], object]) -> None:
+        """Has a function called with each connection once it runs, before anything of it can be
+        handled or its end be told.
+        """
+        self._add("beginnings", function)
+
     def include(self, other: Endpoint[Any]) -> Self:
         """Puts the handlers of another endpoint of the same side and version here, in their order;
         those that it is given later, too. Its features are on as well.
@@ -199,7 +207,7 @@ class Endpoint(Generic[C]):
         """Adds what another endpoint has in front of all that is here, also if it was added."""
         self._parts[:] = [other, *(part for part in self._parts if part is not other)]
 
-    def _add(self, role: Literal["handlers", "closers", "background"], item: Any) -> None:
+    def _add(self, role: _Role, item: Any) -> None:
         self._parts.append(_Part(role, item))
 
     def _included(self) -> Iterator[Endpoint[Any]]:
@@ -304,6 +312,8 @@ class Endpoint(Generic[C]):
 
     def begin(self, connection: Connection) -> None:
         """A connection runs now."""
+        for function in self._all("beginnings"):
+            function(connection)
         for function in self._all("background"):
             connection.spawn(_run(function, connection))
 

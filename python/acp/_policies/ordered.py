@@ -98,11 +98,11 @@ class OrderedInbox:
         async def updated(params: Any, ctx: Context) -> None:
             await self.put(InboxUpdate(params, ctx.connection))
 
-        async def watch(connection: Any) -> None:
+        def watch(connection: Any) -> None:
             connection.raw.when_closed(lambda: self._put_last(InboxClosed(connection)))
 
         endpoint.on_notification("session/update")(updated)
-        endpoint.background(watch)
+        endpoint.when_begun(watch)
 
     def expect(self, request: SentRequest[Any] | PreparedRequest[Any], key: Any) -> CancelHandle:
         """Puts the outcome of a request in, in its place among the updates of its session."""
