@@ -206,8 +206,8 @@ def answered(result: bytes) -> bool:
     connection = _core.Connection("client")
     connection.request("_m")
     (event,) = connection.receive(b'{"id":0,"result":' + result + b"}\n")
-    assert isinstance(event, _core.ResponseReceived)
-    if event.outcome != "result":
+    assert isinstance(event, (_core.ResponseReceived, _core.ResponseRejected))
+    if isinstance(event, _core.ResponseRejected) or event.outcome != "result":
         return False
     event.result()
     return True
