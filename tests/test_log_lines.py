@@ -230,3 +230,18 @@ async def test_notifications_that_fail_again_and_again_do_not_flood_the_log(
     told = [record for record in caplog.records if "could not be handled" in record.getMessage()]
     assert len(told) == 10
     assert told[-1].getMessage().endswith("(512 by now)")
+
+
+async def test_requests_that_do_not_fit_again_and_again_do_not_flood_the_log(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    class Prompted(acp.Agent):
+        async def prompt(self, prompt: list[Any], session_id: str, **kwargs: Any) -> Any: ...
+
+    async with agent_under_test(Prompted()) as (peer, _):
+        for number in range(1000):
+            await peer.request(number, "session/prompt", {"prompt": "secret"})
+            assert (await peer.receive())["error"]["code"] == -32602
+    told = [record for record in caplog.records if "was refused" in record.getMessage()]
+    assert len(told) == 10
+    assert told[-1].getMessage().endswith("(512 by now)")

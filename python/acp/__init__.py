@@ -10,6 +10,8 @@ import importlib
 import warnings
 from typing import TYPE_CHECKING, Any
 
+from acp._lazy import lazily
+
 if TYPE_CHECKING:
     from acp._cancellation import Cancellation
     from acp._core import UNSET
@@ -295,7 +297,7 @@ __all__ = [
 ]
 
 _MODULES = {
-    "acp._core": "UNSET",
+    "acp._core": "UNSET __version__",
     "acp._cancellation": "Cancellation",
     "acp._endpoint.dynamic": "HandlerGuard",
     "acp._endpoint.handlers": "UNHANDLED Unhandled unhandled",
@@ -355,8 +357,6 @@ _MODULES = {
 }
 """Where each public name is defined."""
 
-_HOMES = {name: module for module, names in _MODULES.items() for name in names.split()}
-
 _SUBMODULES = frozenset(
     {
         "agent",
@@ -382,24 +382,12 @@ _DEPRECATED = {
     "ClientSideConnection": "acp.client.connection",
 }
 
+_fetch, __dir__ = lazily(__name__, _MODULES, _SUBMODULES)
+
 
 def __getattr__(name: str) -> Any:
-    if name in _SUBMODULES:
-        return importlib.import_module(f"acp.{name}")
-    if name == "__version__":
-        value: Any = importlib.import_module("acp._core").__version__
-    elif name in _HOMES:
-        value = getattr(importlib.import_module(_HOMES[name]), name)
-    elif name in _DEPRECATED:
-        message = f"acp.{name} is deprecated: import it from {_DEPRECATED[name]}"
-        warnings.warn(message, DeprecationWarning, stacklevel=2)
-        return getattr(importlib.import_module(_DEPRECATED[name]), name)
-    else:
-        message = f"module {__name__!r} has no attribute {name!r}"
-        raise AttributeError(message)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, *_SUBMODULES})
+    if name not in _DEPRECATED:
+        return _fetch(name)
+    message = f"acp.{name} is deprecated: import it from {_DEPRECATED[name]}"
+    warnings.warn(message, DeprecationWarning, stacklevel=2)
+    return getattr(importlib.import_module(_DEPRECATED[name]), name)

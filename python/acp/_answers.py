@@ -11,6 +11,7 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from acp._errors import NO_DATA, wire_error
+from acp._seldom import told
 from acp.exceptions import RequestError, ValidationError
 
 if TYPE_CHECKING:
@@ -30,12 +31,14 @@ _log = logging.getLogger("acp")
 class Answers:
     """Queues the answers of one connection."""
 
-    __slots__ = ("_cancelled_turn", "_core", "_options")
+    __slots__ = ("_cancelled_turn", "_core", "_options", "_refused")
 
     def __init__(self, core: Core, options: ConnectionOptions, profile: Profile) -> None:
         self._core = core
         self._options = options
         self._cancelled_turn = profile.cancelled_turn
+        self._refused = 0
+        """How many requests did not fit."""
 
     def result(self, run: RequestRun, result: Any) -> None:
         """Answers with what a handler, or a responder, gives.
@@ -87,7 +90,11 @@ class Answers:
         if isinstance(exc, RequestError):
             return
         if isinstance(exc, ValidationError):
-            _log.warning("A request %.200r was refused (%d): its params do not fit", method, code)
+            self._refused += 1
+            by_now = told(self._refused)
+            if by_now is not None:
+                message = "A request %.200r was refused (%d): its params do not fit%s"
+                _log.warning(message, method, code, by_now)
         else:
             name = type(exc).__name__
             _log.warning("The handler of %.200r failed with %s (%d)", method, name, code)

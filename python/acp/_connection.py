@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from acp._router import Routes
     from acp._termination import Termination
     from acp._transports.base import Transport
+    from acp.exceptions import ConnectionClosed
 
 __all__ = ("Connection",)
 
@@ -109,13 +110,7 @@ class Connection:
         )
         self._calls = Calls()
         self.serving = Serving(
-            self.core,
-            options,
-            profile,
-            self._outbox,
-            self._calls,
-            self._workers,
-            self._malformed,
+            self.core, options, profile, self._outbox, self._calls, self._workers, self._malformed
         )
         self._dispatcher = Dispatcher(
             self.core,
@@ -355,6 +350,10 @@ class Connection:
     def termination(self) -> Termination | None:
         """How the connection ended; None before the transport is closed."""
         return self._ending.termination() if self._closed.is_set() else None
+
+    def closed_error(self) -> ConnectionClosed:
+        """What callers get once nothing can be sent any more, made anew."""
+        return self._ending.error()
 
     def raise_failure(self) -> None:
         """Raises ConnectionClosed when the connection has ended by a failure."""

@@ -117,10 +117,7 @@ class Serving:
                     result = await result
                 # No cancellation point from here to the answer.
                 if result is not None or not run.deferred:
-                    if event.method == self._turn:
-                        self._end(run, self._answers.result, result)
-                    else:
-                        self._answers.result(run, result)
+                    self._end(run, self._answers.result, result)
                 elif run.dropped:
                     self._end(run, self._answers.dropped)
                 return

@@ -13,6 +13,7 @@ from anyio import get_cancelled_exc_class
 
 from acp._core import HandlerRun, Steps
 from acp._lanes import AsideRun, CallbackRun, CancelRun, RequestRun
+from acp._seldom import told
 from acp._stepping import Suspended, current_run, finish
 from acp.exceptions import ConnectionClosed
 
@@ -148,13 +149,12 @@ class Starter:
             return
         if failure is not None:
             self._failed += 1
-            # A peer that sends what cannot be read does so again and again: the log tells of the
-            # first, the second, the fourth and so on.
-            if not self._failed & (self._failed - 1):
+            # A peer that sends what cannot be read does so again and again.
+            by_now = told(self._failed)
+            if by_now is not None:
                 name = type(failure).__name__
-                told = "" if self._failed == 1 else f" ({self._failed} by now)"
                 message = "The notification %.200r could not be handled: %s%s"
-                _log.warning(message, event.method, name, told)
+                _log.warning(message, event.method, name, by_now)
             self._log_failure(event.method, failure)
         if type(run) is CancelRun:
             for cancelled in run.turns:

@@ -50,6 +50,19 @@ async def test_handlers_are_asked_in_the_order_in_which_they_were_given(v: Any, 
     assert answer["result"] == {"seen": ["first", "included", "last", "added"], "method": "_x/a"}
 
 
+@each_version
+async def test_an_endpoint_that_is_included_in_front_stands_there_alone(v: Any) -> None:
+    seen: list[str] = []
+    agent, other = v.Agent(), v.Agent()
+    other.on_request("_x/a")(declining(seen, "other"))
+    agent.on_request("_x/a")(declining(seen, "own"))
+    agent.include(other)
+    agent.include(other, first=True)
+    async with facing_agent(agent, v, "memory") as (_, peer):
+        assert (await ask(peer, "_x/a"))["error"]["code"] == -32601
+    assert seen == ["other", "own"]
+
+
 class Added:
     """A low-level handler that notes that it was asked, and declines."""
 

@@ -165,6 +165,26 @@ async def test_each_connection_has_the_state_that_was_made_for_it(v: Any) -> Non
 
 @each_link
 @each_version
+async def test_what_is_to_be_called_at_the_beginning_is_called_before_anything_runs(
+    v: Any, link: str
+) -> None:
+    client = v.Client()
+    log: list[str] = []
+
+    @client.background
+    async def beside(connection: Any) -> None:
+        log.append("background")
+
+    client.when_begun(lambda connection: log.append(type(connection).__name__))
+    for _ in range(2):
+        async with facing_client(client, v, link) as (_, peer):
+            assert await is_served(peer)
+        assert log == ["Connection", "background"]
+        log.clear()
+
+
+@each_link
+@each_version
 async def test_functions_of_on_close_run_in_their_order_when_the_input_ends(
     v: Any, link: str
 ) -> None:

@@ -299,7 +299,8 @@ class Connection:
         self.router.forget()
 
     def _intercept(self) -> None:
-        self.raw.caller.intercept(Interceptor(self.router.chain.answering, self.spawn).see)
+        answering, caller = self.router.chain.answering, self.raw.caller
+        caller.intercept(Interceptor(answering, self.spawn, caller.runtime).see)
 
     # Tasks.
 

@@ -17,7 +17,6 @@ from acp._core import HandlerRun
 from acp._dropped import Dropped
 from acp._endpoint.handlers import Unhandled, make_low_level
 from acp._endpoint.parked import Parked, ParkedMessage
-from acp._runtime import Runtime
 from acp._runtime.flag import Flag
 from acp._stepping import Suspended, current_run, finish
 from acp.exceptions import ConnectionClosed
@@ -131,7 +130,7 @@ class DynamicHandlers:
     def __init__(self, chain: Chain, connection: Connection) -> None:
         self._chain = chain
         self._connection = connection
-        self._runtime = Runtime()
+        self._runtime = connection.raw.caller.runtime
         self._entries: list[Entry] = []
         self._last = 0
         self._catching_up: deque[Entry] = deque()

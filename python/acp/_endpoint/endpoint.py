@@ -188,9 +188,13 @@ class Endpoint(Generic[C]):
         """
         self._add("beginnings", function)
 
-    def include(self, other: Endpoint[Any]) -> Self:
+    def include(self, other: Endpoint[Any], *, first: bool = False) -> Self:
         """Puts the handlers of another endpoint of the same side and version here, in their order;
         those that it is given later, too. Its features are on as well.
+
+        Args:
+            other: The endpoint.
+            first: In front of all that is here, and nowhere else, if it was included before.
 
         Raises ValueError for one of another version or side, or that includes this one.
         """
@@ -200,12 +204,11 @@ class Endpoint(Generic[C]):
         if other is self or self in other._included():
             message = "An endpoint cannot include itself"
             raise ValueError(message)
-        self._parts.append(other)
+        if first:
+            self._parts[:] = [other, *(part for part in self._parts if part is not other)]
+        else:
+            self._parts.append(other)
         return self
-
-    def include_first(self, other: Endpoint[Any]) -> None:
-        """Adds what another endpoint has in front of all that is here, also if it was added."""
-        self._parts[:] = [other, *(part for part in self._parts if part is not other)]
 
     def _add(self, role: _Role, item: Any) -> None:
         self._parts.append(_Part(role, item))

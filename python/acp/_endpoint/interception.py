@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 from acp._calls import outcome
 from acp._dropped import Dropped
 from acp._endpoint.handlers import Unhandled
-from acp._runtime import Runtime, fill
+from acp._runtime import fill
 from acp.exceptions import ConnectionClosed, RequestError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable
 
     from acp._calls import Call
+    from acp._runtime import Runtime
 
 __all__ = ("Interceptor", "Response")
 
@@ -148,11 +149,12 @@ class Interceptor:
         self,
         handlers: Callable[[], Iterable[Callable[[Response], Any]]],
         spawn: Callable[[Coroutine[Any, Any, Any]], object],
+        runtime: Runtime,
     ) -> None:
         self._handlers = handlers
         self.spawn = spawn
         """Runs a coroutine beside the handlers."""
-        self.dropped = Dropped(Runtime(), self)
+        self.dropped = Dropped(runtime, self)
         """What waits for answers that a handler has taken and lost."""
 
     async def see(self, call: Call, answer: Any, then: Callable[[Any], Any] | None) -> None:

@@ -10,6 +10,7 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from acp._lanes import RequestRun
+from acp._seldom import told
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -157,13 +158,12 @@ class Parked:
         self.expelled += 1
         if item.is_request:
             self._refuse(item)
-        # A peer that sends what nobody wants goes on doing so: the log tells of the first, the
-        # second, the fourth and so on.
-        elif not self.expelled & (self.expelled - 1):
-            message = (
-                "Too many messages wait for a handler: the oldest is dropped, %.200r (%d by now)"
-            )
-            _log.warning(message, item.message.method, self.expelled)
+            return
+        # A peer that sends what nobody wants goes on doing so.
+        by_now = told(self.expelled)
+        if by_now is not None:
+            message = "Too many messages wait for a handler: the oldest is dropped, %.200r%s"
+            _log.warning(message, item.message.method, by_now)
 
     def _refuse(self, item: ParkedMessage) -> None:
         refusal = self._chain.refusal(item.message)

@@ -15,7 +15,7 @@ from acp._endpoint.handlers import UNHANDLED, Handler
 from acp._lanes import RequestRun
 from acp._responder import Responder
 from acp._stepping import current_run
-from acp.exceptions import ConnectionClosed, RequestError, SessionClosed
+from acp.exceptions import RequestError, SessionClosed
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -176,7 +176,7 @@ class Sessions:
     def attach(self, session: str, reader: Reader, opening: Opening | None) -> None:
         """Gives a reader what comes for a session from now on; None: that is not open yet."""
         if self._has_ended:
-            reader.end(self._connection_error)
+            reader.end(self._connection.raw.closed_error)
             return
         inlets = self._inlets.setdefault(session, [])
         for inlet in inlets:
@@ -253,15 +253,8 @@ class Sessions:
             for inlet in tuple(inlets):
                 reader = inlet.reader()
                 if reader is not None:
-                    reader.end(self._connection_error)
+                    reader.end(self._connection.raw.closed_error)
         self._prune(lambda inlet: True)
-
-    def _connection_error(self) -> Exception:
-        try:
-            self._connection.raw.check_open()
-        except ConnectionClosed as exc:
-            return exc
-        return ConnectionClosed()
 
     # What comes.
 

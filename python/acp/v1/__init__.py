@@ -6,8 +6,9 @@ used.
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from acp._lazy import lazily
 
 if TYPE_CHECKING:
     from acp.v1 import schema as schema
@@ -38,18 +39,4 @@ _MODULES = {
 }
 """Where each public name is defined."""
 
-_HOMES = {name: module for module, names in _MODULES.items() for name in names.split()}
-
-
-def __getattr__(name: str) -> Any:
-    if name == "schema":
-        return importlib.import_module("acp.v1.schema")
-    if name not in _HOMES:
-        message = f"module {__name__!r} has no attribute {name!r}"
-        raise AttributeError(message)
-    value = globals()[name] = getattr(importlib.import_module(_HOMES[name]), name)
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, "schema"})
+__getattr__, __dir__ = lazily(__name__, _MODULES, ("schema",))

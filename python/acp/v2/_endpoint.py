@@ -304,13 +304,13 @@ class Agent(AgentHandlers):
         self.lists_background = background
         return self
 
-    def include(self, other: Endpoint[Any]) -> Self:
-        """Adds the handlers of another agent of this version, behind those so far; sessions are
-        kept when either keeps them.
+    def include(self, other: Endpoint[Any], *, first: bool = False) -> Self:
+        """Adds the handlers of another agent of this version, behind those so far or `first`;
+        sessions are kept when either keeps them.
 
         Raises ValueError for one of another version or side.
         """
-        super().include(other)
+        super().include(other, first=first)
         if isinstance(other, Agent) and self._kept is None:
             self._kept = other._kept
             self.lists_background = other.lists_background

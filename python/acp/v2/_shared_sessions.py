@@ -108,7 +108,7 @@ class SharedSessions:
             part = _ATTACHED[client] = Client()
             part.handle("notification", "session/update", _updated)
             part.handle("request", "session/request_permission", _asked)
-        client.include_first(part)
+        client.include(part, first=True)
 
     @property
     def connection(self) -> Connection:

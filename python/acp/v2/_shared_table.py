@@ -18,7 +18,7 @@ from anyio.lowlevel import checkpoint_if_cancelled
 
 from acp._endpoint.handlers import UNHANDLED
 from acp._endpoint.sent import Outcome
-from acp.exceptions import ConnectionClosed, RequestError
+from acp.exceptions import RequestError
 from acp.v2 import schema
 from acp.v2._projection import SessionProjection
 from acp.v2._shared_views import SessionView
@@ -186,7 +186,7 @@ class SharedTable:
     def _begin(self, waiter: Waiter) -> Opening:
         """Sends the resume of a load. Raises what that raises, and nothing has changed then."""
         if self.is_disconnected:
-            raise self._closed_error()
+            raise self.connection.raw.closed_error()
         sent = waiter.resume.start_session()
         session_id = waiter.resume.request.session_id
         opening = Opening(session_id, SessionProjection(session_id, limits=self.limits))
@@ -324,14 +324,7 @@ class SharedTable:
         openings, self._openings = self._openings, {}
         for opening in openings.values():
             for waiter in opening.retire("over"):
-                waiter.fail(self._closed_error)
-
-    def _closed_error(self) -> Exception:
-        try:
-            self.connection.raw.check_open()
-        except ConnectionClosed as exc:
-            return exc
-        return ConnectionClosed()
+                waiter.fail(self.connection.raw.closed_error)
 
 
 def _is_closed(opening: Opening) -> bool:
