@@ -7,9 +7,9 @@ differ below their handlers. It decides nothing itself.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-__all__ = ("DROP_IN", "Profile")
+__all__ = ("DROP_IN", "VERSION_1", "Profile")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +30,8 @@ class Profile:
     """The result of a prompt that ends because its session was cancelled; None: an error."""
 
 
-DROP_IN = Profile(
-    1,
-    lax=True,
-    overtakes=True,
-    turn="session/prompt",
-    cancelled_turn={"stopReason": "cancelled"},
-)
+VERSION_1 = Profile(1, turn="session/prompt", cancelled_turn={"stopReason": "cancelled"})
+"""The endpoints of `acp.v1`."""
+
+DROP_IN = replace(VERSION_1, lax=True, overtakes=True)
 """The endpoints with the names of the official Python SDK."""

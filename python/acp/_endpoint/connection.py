@@ -159,7 +159,7 @@ class Connection:
     @functools.cached_property
     def sessions(self) -> Sessions:
         """The sessions that this side has opened."""
-        return Sessions(self, unclaimed_only=self.protocol_version == 1)
+        return Sessions(self, unclaimed_only=self._facts.reads_unclaimed)
 
     def prepare(
         self,

@@ -65,6 +65,8 @@ class Facts:
     """Methods that an agent has to serve which says that it has sessions."""
     keeping_sides: frozenset[Side] = frozenset()
     """Those on which messages of sessions wait for handlers to come when nobody wants them."""
+    reads_unclaimed: bool = False
+    """Who reads a session gets what no handler wanted, requests included, and not what they see."""
     may_retry: bool = False
     """A handler that declines may say that the message is to wait."""
 

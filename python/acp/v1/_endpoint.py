@@ -13,7 +13,7 @@ from acp._endpoint.context import Context as AnyContext
 from acp._endpoint.facts import Facts
 from acp._endpoint.handshake import derived
 from acp._endpoint.streams import BUFFER
-from acp._profile import Profile
+from acp._profile import VERSION_1
 from acp.v1 import schema
 from acp.v1._handlers import AgentHandlers, ClientHandlers
 from acp.v1._requests import TypedConnection
@@ -94,7 +94,7 @@ def _seen(message: Any) -> tuple[Any, Any]:
 
 
 FACTS = Facts(
-    Profile(1, turn="session/prompt", cancelled_turn={"stopReason": "cancelled"}),
+    VERSION_1,
     initialize=_initialize,
     opening=_opening,
     seen=_seen,
@@ -102,6 +102,7 @@ FACTS = Facts(
     offers={"agent": _AGENT_GATES, "client": _CLIENT_GATES},
     flags=_FLAGS,
     keeping_sides=frozenset({"client"}),
+    reads_unclaimed=True,
     may_retry=True,
 )
 """Protocol version 1."""
