@@ -249,6 +249,38 @@ async def test_a_handler_goes_on_at_rest(make: Callable[[], Pair]) -> None:
         await until(lambda: tasks.names == ["acp client"])
 
 
+@both_kinds
+@asyncio_only
+async def test_a_connection_that_is_cancelled_at_rest_sends_what_is_queued_and_ends(
+    make: Callable[[], Pair],
+) -> None:
+    ours, theirs = make()
+    client = ClientSideConnection(Silent(), ours, listening=False)
+    peer = RawPeer(theirs)
+    async with theirs:
+        for_life = asyncio.ensure_future(client.listen())
+        await rested(client)
+        calling = asyncio.ensure_future(client.ext_method("x", {}))
+        # The call is queued in this turn, and the cancellation comes before any is sent.
+        await anyio.lowlevel.checkpoint()
+        for_life.cancel()
+        assert (await peer.receive())["method"] == "_x"
+        with pytest.raises(acp.ConnectionClosed):
+            await within(calling)
+        with pytest.raises(asyncio.CancelledError):
+            await within(for_life)
+        await within(client.close())
+
+
+@both_kinds
+@asyncio_only
+async def test_a_connection_that_is_closed_at_rest_ends(make: Callable[[], Pair]) -> None:
+    async with client_at_rest(make, Silent()) as (client, peer, tasks):
+        await within(client.close())
+        await until(lambda: tasks.names == [])
+        assert await peer.receive_all() == []
+
+
 class Own(MemoryTransport):
     """Has to see every byte."""
 

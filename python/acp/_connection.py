@@ -270,23 +270,33 @@ class Connection:
                 self._ending.begin("transport_error", exc)
                 raise
             self._dispatcher.inbox.open()
-            async with create_task_group() as group:
-                self._outbox.open()
-                self._workers.assign(self._dispatcher.pump)
-                try:
-                    await self._workers.supply(group)
-                finally:
-                    # Cancelled from outside, it still sends what is queued.
-                    self._ending.begin("dropped")
-                    await self._ending.end_output()
+            self._outbox.open()
+            self._workers.assign(self._dispatcher.pump)
+            while not self._workers.finished:
+                async with create_task_group() as group:
+                    try:
+                        await self._workers.supply(group)
+                    except BaseException:
+                        # Cancelled from outside, it still sends what is queued, before tasks end.
+                        await self._drop()
+                        raise
+                # A group takes memory, and a connection at rest has no task to put into one.
+                del group
+                due = self._workers.due()
+                if due is not None:
+                    await due
         finally:
-            self._ending.begin("dropped")
+            await self._drop()
             self._dispatcher.inbox.stop()
             self._ending.fail_calls()
             self._workers.drop()
             with CancelScope(shield=True):
                 await self._transport.close()
             self.ended()
+
+    async def _drop(self) -> None:
+        self._ending.begin("dropped")
+        await self._ending.end_output()
 
     def abandon(self) -> None:
         """The connection is never run."""

@@ -145,9 +145,10 @@ class Outbox:
         self._pause_at = self._core.output_size + self._limits.bytes_per_turn
 
     async def drain(self) -> None:
-        """Sends everything, unless nothing can be sent any more."""
-        self._flush()
-        await self._below(0)
+        """Sends everything, unless nothing can be sent any more, or yet."""
+        if self._opened:
+            self._flush()
+            await self._below(0)
 
     async def _below(self, size: int) -> None:
         while self.unsent > size and not self._broken and self._opened:

@@ -42,7 +42,16 @@ Duty = Callable[[Worker], Awaitable[None]]
 class Workers:
     """Gives each duty to a task."""
 
-    __slots__ = ("_busy", "_duties", "_kept", "_parked", "_supplier", "finished", "runtime")
+    __slots__ = (
+        "_alive",
+        "_busy",
+        "_duties",
+        "_kept",
+        "_parked",
+        "_supplier",
+        "finished",
+        "runtime",
+    )
 
     def __init__(self, runtime: Runtime) -> None:
         self.runtime = runtime
@@ -52,6 +61,8 @@ class Workers:
         self._kept = _KEPT
         # As keys: an empty set takes more than three times what an empty dict does.
         self._busy: dict[Worker, None] = {}
+        self._alive = 0
+        """Tasks that have been made and have not ended."""
         self._supplier: Slot[None] | None = None
         self.finished = False
         """No duty is given to a task any more."""
@@ -74,16 +85,29 @@ class Workers:
         return self.runtime.later(delay, callback, self.assign)
 
     async def supply(self, group: TaskGroup) -> None:
-        """Makes a task for each duty that finds none parked, until `finish()`."""
+        """Makes a task for each duty that finds none parked, until `finish()`, or until there is
+        no task any more in a rest.
+        """
         while True:
             # A task may take its first step right here, and assign more or finish.
             while self._duties:
+                self._alive += 1
                 group.start_soon(self._work, self._duties.popleft())
-            if self.finished:
+            if self.finished or (self._kept == 0 and self._alive == 0):
                 return
-            self._duties = None
-            self._supplier = self.runtime.slot()
-            await self._supplier
+            await self._next_duty()
+
+    def due(self) -> Slot[None] | None:
+        """What to await until `supply` has to go on after it has returned; None when it has to now.
+
+        Meanwhile there is no task, and no task group need be kept.
+        """
+        return None if self.finished or self._duties else self._next_duty()
+
+    def _next_duty(self) -> Slot[None]:
+        self._duties = None
+        self._supplier = supplier = self.runtime.slot()
+        return supplier
 
     def rest(self, resting: bool) -> None:
         """Whether tasks without a duty end, from now on, or stay for the next."""
@@ -146,6 +170,9 @@ class Workers:
             if not self._busy:
                 # A dict gives back its memory only so.
                 self._busy.clear()
+        self._alive -= 1
+        if self._alive == 0 and self._kept == 0:
+            self._wake_supplier()
 
     async def _park(self) -> Duty | None:
         if self._duties:
