@@ -77,8 +77,7 @@ def agent_of_version_2(listener: Listener) -> v2.Agent:
         request: v2.schema.ResumeSessionRequest,
     ) -> v2.schema.ResumeSessionResponse:
         if request.session_id not in folders:
-            data = {"sessionId": request.session_id}
-            raise acp.RequestError(-32002, "Session not found", data)
+            raise acp.RequestError.session_not_found(request.session_id)
         return v2.schema.ResumeSessionResponse()
 
     @agent.prompt

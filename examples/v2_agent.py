@@ -46,7 +46,7 @@ async def resume_session(
 ) -> schema.ResumeSessionResponse:
     conversation = conversations.get(request.session_id)
     if conversation is None:
-        raise acp.RequestError(-32002, "Session not found", {"sessionId": request.session_id})
+        raise acp.RequestError.session_not_found(request.session_id)
     if request.replay_from is not None:
         await ctx.session.replay(conversation.history)
     return schema.ResumeSessionResponse()

@@ -116,3 +116,17 @@ def test_an_inbox_has_the_replay_before_the_answer_and_the_end_behind_all() -> N
         "answered: resume",
         "closed",
     ], run.stderr
+
+
+def test_two_parts_of_a_program_share_a_session_and_a_third_finds_it_again() -> None:
+    """C-276, C-277."""
+    run = ran("shared_sessions.py", *agent("v2_agent.py"))
+    assert run.stdout.splitlines() == [
+        "log: user_message",
+        "log: state_update",
+        "log: agent_message_chunk",
+        "log: state_update",
+        "window: UserMessage AgentMessage",
+        "later: UserMessage AgentMessage",
+    ], run.stderr
+    assert (run.returncode, run.stderr) == (0, "")

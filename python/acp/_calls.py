@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from acp._core import ResponseReceived, ResponseRejected
+from acp._core import ResponseReceived, ResponseRejected, decode
 from acp._runtime import Slot, fill
 from acp.exceptions import ConnectionClosed, RemoteProtocolError, RequestError, VersionMismatch
 
@@ -255,5 +255,6 @@ def outcome(answer: Any) -> Any:
     if answer.outcome == "result":
         return answer.result()
     if answer.outcome == "mismatch":
-        raise VersionMismatch(*answer.error(), selected=answer.selected)
+        response = decode(1, "ExtResponse", answer.raw_result() or b"null")
+        raise VersionMismatch(*answer.error(), selected=answer.selected, response=response)
     raise RequestError(*answer.error())

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 from anyio import BrokenResourceError, ClosedResourceError, WouldBlock
 
 from acp._core import InternalError
+from acp._transports.base import may_offer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -106,7 +107,7 @@ class Inbox:
 
     def open(self) -> None:
         """Tells that the transport is open."""
-        if _may_offer(self._transport):
+        if may_offer(self._transport):
             self._rests = self._transport.offer_to(self.take)
 
     async def receive(self, worker: Worker) -> list[_core.Event] | None:
@@ -206,18 +207,3 @@ class Inbox:
         if self._end_quiet is not None:
             self._end_quiet()
             self._end_quiet = None
-
-
-def _may_offer(transport: Transport) -> bool:
-    """Whether bytes may go past `receive`.
-
-    Not where a subclass has one of its own, but the `offer_to` of its base: it may do anything with
-    the bytes.
-    """
-    for kind in type(transport).__mro__:
-        names = vars(kind)
-        if "offer_to" in names:
-            return True
-        if "receive" in names:
-            return False
-    return False

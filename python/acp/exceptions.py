@@ -83,9 +83,29 @@ class RequestError(Exception):
         return cls(-32002, "Resource not found", None if uri is None else {"uri": uri})
 
     @classmethod
+    def session_not_found(cls, session_id: str) -> RequestError:
+        """-32002: there is no such session; its id goes into the data."""
+        return cls(-32002, "Resource not found", {"sessionId": session_id})
+
+    @classmethod
     def request_cancelled(cls, data: dict[str, Any] | None = None) -> RequestError:
         """-32800: the request was cancelled by the side that made it."""
         return cls(-32800, "Request cancelled", data)
+
+    @classmethod
+    def mcp_limit_reached(cls, data: Any | None = None) -> RequestError:
+        """-33000: a limit of MCP over ACP is reached, such as that of active requests."""
+        return cls(-33000, "MCP resource limit reached", data)
+
+    @classmethod
+    def mcp_server_unavailable(cls, data: Any | None = None) -> RequestError:
+        """-33001: nobody serves the MCP server that a message is for."""
+        return cls(-33001, "MCP server registration unavailable", data)
+
+    @classmethod
+    def mcp_backend_failed(cls, data: Any | None = None) -> RequestError:
+        """-33002: an MCP server ended, or could not be reached, without a valid answer."""
+        return cls(-33002, "MCP backend failed", data)
 
     def to_error_obj(self) -> dict[str, Any]:
         """The members of the JSON-RPC error object: code, message and data (None when there is
@@ -108,19 +128,29 @@ class VersionMismatch(RequestError):
         *,
         selected: int | None = None,
         supported: tuple[int, ...] = (),
+        response: Any = None,
     ) -> None:
         super().__init__(code, message, data)
         self.selected = selected
         """The version that the agent has answered with; None when it has refused."""
         self.supported = supported or (() if selected is None else (selected,))
         """The versions that the agent is known to speak."""
+        self.response = response
+        """The whole answer of an agent that has selected another version, as JSON (a dict), for
+        `InitializeResponse.model_validate` of that version; None when it has refused.
+        """
 
     def __str__(self) -> str:
         known = ", ".join(map(str, self.supported)) or "unknown"
         return f"{self.message}: the agent speaks protocol version {known}"
 
     def __reduce__(self) -> Any:
-        made = functools.partial(type(self), selected=self.selected, supported=self.supported)
+        made = functools.partial(
+            type(self),
+            selected=self.selected,
+            supported=self.supported,
+            response=self.response,
+        )
         return made, (self.code, self.message, self.data)
 
 

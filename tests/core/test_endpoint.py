@@ -188,11 +188,17 @@ def test_the_errors_of_the_protocol_have_their_codes_and_messages() -> None:
         -32800: (RequestError.request_cancelled(), "Request cancelled"),
         -32000: (RequestError.auth_required(), "Authentication required"),
         -32002: (RequestError.resource_not_found("u"), "Resource not found"),
+        -33000: (RequestError.mcp_limit_reached(), "MCP resource limit reached"),
+        -33001: (RequestError.mcp_server_unavailable(), "MCP server registration unavailable"),
+        -33002: (RequestError.mcp_backend_failed(), "MCP backend failed"),
     }
     for code, (error, message) in errors.items():
         assert (error.code, error.message) == (code, message)
     assert RequestError.resource_not_found("u").data == {"uri": "u"}
     assert RequestError.resource_not_found().data is None
+    missing = RequestError.session_not_found("s")
+    assert (missing.code, missing.message) == (-32002, "Resource not found")
+    assert missing.data == {"sessionId": "s"}
 
 
 def test_the_text_of_an_error_is_its_message_without_the_data() -> None:

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 import acp
+from acp._transports.lines import Lines
 from acp._transports.stderr import StderrPipe
-from acp._transports.stderr_lines import StderrLines
 from acp.client.connection import ClientSideConnection
 from tests.field.children import ANSWERING, python
 from tests.raw_peer import serving, within
@@ -165,7 +165,7 @@ async def test_both_ways_to_start_a_process_give_lines_on(role: str) -> None:
 
 def lines_of(*parts: bytes) -> list[str]:
     lines: list[str] = []
-    cut = StderrLines(lines.append)
+    cut = Lines(lines.append, "on_stderr")
     for part in parts:
         cut.add(part)
     cut.end()

@@ -190,8 +190,7 @@ class UnstableAgent:
         try:
             return self._sessions[request.session_id]
         except KeyError:
-            data = {"sessionId": request.session_id}
-            raise acp.RequestError(-32002, "Session not found", data) from None
+            raise acp.RequestError.session_not_found(request.session_id) from None
 
     # Prompts.
 

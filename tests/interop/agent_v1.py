@@ -354,8 +354,7 @@ class InteropAgent(acp.Agent):
         try:
             return self._sessions[session_id]
         except KeyError:
-            data = {"sessionId": session_id}
-            raise acp.RequestError(-32002, "Session not found", data) from None
+            raise acp.RequestError.session_not_found(session_id) from None
 
     async def _update(self, session: Session, update: Any) -> None:
         await self._client.session_update(session.id, update)

@@ -182,8 +182,7 @@ class InteropAgent:
         try:
             return self._kept[request.session_id]
         except KeyError:
-            data = {"sessionId": request.session_id}
-            raise acp.RequestError(-32002, "Session not found", data) from None
+            raise acp.RequestError.session_not_found(request.session_id) from None
 
 
 def _told(kept: Kept) -> Any:

@@ -202,7 +202,12 @@ async def test_a_version_without_a_client_is_a_mismatch_that_lists_what_there_is
     selected: int,
 ) -> None:
     """C-210, C-168 and C-169: the connection is closed."""
-    agent = Scripted(lambda message: [result(message, protocolVersion=selected)])
+    answer: dict[str, Any] = {
+        "protocolVersion": selected,
+        "agentInfo": {"name": "canary", "version": "9"},
+        "_meta": {"deep": [{"canary": 1.50}]},
+    }
+    agent = Scripted(lambda message: [result(message, **answer)])
     async with clients(agent) as made:
         with pytest.raises(acp.VersionMismatch) as caught:
             async with ClientConnector(v2=made.v2).connect(made.open):
@@ -210,6 +215,12 @@ async def test_a_version_without_a_client_is_a_mismatch_that_lists_what_there_is
         assert (caught.value.code, caught.value.selected) == (-32600, selected)
         assert caught.value.supported == (selected,)
         assert str(selected) in str(caught.value)
+        # Nothing of the answer is lost, and its text shows none of it.
+        for error in (caught.value, pickle.loads(pickle.dumps(caught.value))):
+            assert error.response["protocolVersion"] == selected
+            assert error.response["agentInfo"] == {"name": "canary", "version": "9"}
+            assert error.response["_meta"] == {"deep": [{"canary": 1.50}]}
+            assert "canary" not in str(error) + repr(error)
         while not agent.closed:
             await anyio.sleep(0.001)
 
@@ -222,6 +233,7 @@ async def test_an_agent_that_serves_later_versions_only_says_which() -> None:
             async with ClientConnector(v1=made.v1).connect(made.open):
                 pass
         assert (caught.value.code, caught.value.supported) == (-32022, (2,))
+        assert caught.value.response is None
         assert made.opened == 1
 
 

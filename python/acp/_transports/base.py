@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-__all__ = ("Transport",)
+__all__ = ("Transport", "may_offer")
 
 _PART = 64 * 1024
 """Bytes of one send that waits: what a pipe holds."""
@@ -83,6 +83,13 @@ class Transport(ABC):
     async def close(self) -> None:
         """Gives back everything that the transport holds. Closing it again does nothing."""
 
+    def observe_stderr(self, take: Callable[[str], object]) -> None:
+        """Has `take` get each line of stderr, where this side has the peer's and reads it.
+
+        Called before `open`.
+        """
+        del take
+
     def closed_error(self) -> ConnectionClosed:
         """What callers get whose answer can no longer come."""
         return ConnectionClosed()
@@ -98,3 +105,18 @@ class Transport(ABC):
         traceback: TracebackType | None,
     ) -> None:
         await self.close()
+
+
+def may_offer(transport: Transport) -> bool:
+    """Whether bytes may go past `receive`.
+
+    Not where a subclass has one of its own, but the `offer_to` of its base: it may do anything with
+    the bytes.
+    """
+    for kind in type(transport).__mro__:
+        names = vars(kind)
+        if "offer_to" in names:
+            return True
+        if "receive" in names:
+            return False
+    return False

@@ -17,9 +17,9 @@ from acp._transports.descriptors import DescriptorTransport
 from acp._transports.environment import environment
 from acp._transports.first_bytes import FirstBytes
 from acp._transports.group import ExitNotice, group_of
+from acp._transports.lines import line_taker
 from acp._transports.spawning import start
 from acp._transports.stderr import StderrPipe
-from acp._transports.stderr_lines import line_taker
 from acp._transports.threads import ThreadTransport
 from acp.exceptions import ConnectionClosed
 
@@ -178,6 +178,16 @@ class ProcessTransport(Transport):
         if self._first is not None:
             self._first.asked()
         await self._opened().send(data)
+
+    def observe_stderr(self, take: Callable[[str], object]) -> None:
+        given = self._take_line
+
+        def take_both(line: str) -> None:
+            take(line)
+            if given is not None:
+                given(line)
+
+        self._take_line = take if given is None else take_both
 
     def closed_error(self) -> ConnectionClosed:
         message = None

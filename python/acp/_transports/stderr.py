@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from acp._runtime import Runtime, is_on_trio
 from acp._transports.descriptors import is_watchable
-from acp._transports.stderr_lines import StderrLines
+from acp._transports.lines import Lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -117,7 +117,7 @@ class StderrPipe:
 
     def __init__(self, fd: int, take_line: Callable[[str], object] | None = None) -> None:
         self.reader = _reader()
-        self._lines = None if take_line is None else StderrLines(take_line)
+        self._lines = None if take_line is None else Lines(take_line, "on_stderr")
         self._fd = fd
         runtime = Runtime()
         self._in_loop = runtime.from_thread

@@ -1,7 +1,7 @@
-"""The lines that a child process writes to stderr, for a function of the user's.
+"""Bytes as lines, for a function of the user's that looks at them.
 
-Owns cutting bytes into lines, and that the function's failures harm nobody. The pipe is
-`acp._transports.stderr`'s.
+Owns cutting bytes into lines, and that the function's failures harm nobody. It knows neither where
+the bytes come from nor what a line means.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ("StderrLines", "line_taker")
+__all__ = ("Lines", "line_taker")
 
 _log = logging.getLogger("acp")
 
@@ -42,20 +42,22 @@ def _forward(line: str) -> None:
         sys.stderr.write(line + "\n")
 
 
-class StderrLines:
+class Lines:
     """Gives each line to `take`, without its end (`\\n` or `\\r\\n`).
 
-    Bytes that are no UTF-8 are replaced. A line of more than 64 KiB comes in pieces.
+    Bytes that are no UTF-8 are replaced. A line of more than 64 KiB comes in pieces. When `take`
+    fails, that is logged once, with `name`.
     """
 
-    def __init__(self, take: Callable[[str], object]) -> None:
+    def __init__(self, take: Callable[[str], object], name: str) -> None:
         self._take = take
+        self._name = name
         self._rest = bytearray()
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._has_failed = False
 
     def add(self, data: bytes) -> None:
-        """Adds what the child wrote."""
+        """Adds the next bytes."""
         *ended, rest = data.split(b"\n")
         for part in ended:
             self._rest += part
@@ -85,8 +87,8 @@ class StderrLines:
             if self._has_failed:
                 return
             self._has_failed = True
-            _log.warning("on_stderr failed with %s; this is told once", type(exc).__name__)
+            _log.warning("%s failed with %s; this is told once", self._name, type(exc).__name__)
             if _log.isEnabledFor(logging.DEBUG):
                 from acp._wire_log import log_failure
 
-                log_failure("on_stderr", exc)
+                log_failure(self._name, exc)
