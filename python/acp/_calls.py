@@ -22,25 +22,31 @@ __all__ = ("Call", "Calls", "HeldResponse", "outcome", "session_of")
 class Call:
     """One request of ours."""
 
-    __slots__ = (
-        "answer",
-        "callback",
-        "context",
-        "ends",
-        "failure",
-        "held",
-        "id",
-        "is_turn",
-        "lane",
-        "method",
-        "opening",
-        "seen",
-        "settled",
-        "slot",
-        "taken",
-        "then",
-        "turn_cancelled",
-    )
+    # Every request has one of these: what few need is an attribute of its own only where it is set.
+    __slots__ = ("__dict__", "held", "id", "is_turn", "lane", "method", "settled", "slot")
+
+    turn_cancelled = False
+    """It is a turn that this side has cancelled."""
+    failure: Exception | None = None
+    """What has kept it from being sent."""
+    answer: Any = None
+    """The answer, once it is here, where somebody looks for it."""
+    opening: Callable[[Any], None] | None = None
+    """Called with the answer when it is read, before anything behind it is looked at."""
+    taken: Callable[[], None] | None = None
+    """Called when the answer is handed over, or given up."""
+    callback: Callable[[Any], Any] | None = None
+    """Takes the place of the answer in its lane: called with it as the handler of a notification
+    is.
+    """
+    seen = False
+    """The callback is what sees the answer before who waits for it."""
+    then: Callable[[Any], Any] | None = None
+    """The callback behind that, if any."""
+    context: Context | None = None
+    """Where that was given, and is called."""
+    ends: list[Callable[[], object]] | None = None
+    """What to call once it is settled."""
 
     def __init__(
         self,
@@ -61,34 +67,12 @@ class Call:
         """That session; None when only the answer names it."""
         self.is_turn = is_turn
         """It ends with its answer: until then its session is in a turn."""
-        self.turn_cancelled = False
-        """It is a turn that this side has cancelled."""
         self.settled = False
         """Nothing more can happen to it on the wire: the answer is here, though perhaps not yet
         handed over, or nobody wants it, or none can come.
         """
-        self.failure: Exception | None = None
-        """What has kept it from being sent."""
-        self.answer: Any = None
-        """The answer, once it is here."""
         self.slot = slot
         """Where its caller waits for the answer, or who looks for it finds it."""
-        self.opening: Callable[[Any], None] | None = None
-        """Called with the answer when it is read, before anything behind it is looked at."""
-        self.taken: Callable[[], None] | None = None
-        """Called when the answer is handed over, or given up."""
-        self.callback: Callable[[Any], Any] | None = None
-        """Takes the place of the answer in its lane: called with it as the handler of a
-        notification is.
-        """
-        self.seen = False
-        """The callback is what sees the answer before who waits for it."""
-        self.then: Callable[[Any], Any] | None = None
-        """The callback behind that, if any."""
-        self.context: Context | None = None
-        """Where that was given, and is called."""
-        self.ends: list[Callable[[], object]] | None = None
-        """What to call once it is settled."""
 
     def settle(self) -> None:
         """Nothing more can happen to it on the wire."""
@@ -142,8 +126,8 @@ class Calls:
 
     def __init__(self) -> None:
         self._by_id: dict[int, Call] = {}
-        self._turns: list[Call] | None = None
-        """Turns whose answer was not handed over."""
+        self._turns: dict[Call, None] | None = None
+        """Turns whose answer was not handed over, as keys: there may be thousands."""
 
     def __len__(self) -> int:
         return len(self._by_id)
@@ -159,8 +143,8 @@ class Calls:
         self._by_id[request_id] = call
         if call.is_turn:
             if self._turns is None:
-                self._turns = []
-            self._turns.append(call)
+                self._turns = {}
+            self._turns[call] = None
 
     def give_back(self) -> None:
         """Gives back memory that is not needed at the moment."""
@@ -189,8 +173,8 @@ class Calls:
         """Who waits for the answer of a call gets it now, or gave it up."""
         if call.taken is not None:
             call.taken()
-        if call.is_turn and self._turns is not None and call in self._turns:
-            self._turns.remove(call)
+        if call.is_turn and self._turns is not None:
+            self._turns.pop(call, None)
             if not self._turns:
                 self._turns = None
 
@@ -239,6 +223,9 @@ def session_of(params: Any) -> str | None:
 
 def outcome(answer: Any) -> Any:
     """The result of a call, from what its slot was filled with; raises what that stands for."""
+    # What nearly all are.
+    if type(answer) is ResponseReceived and answer.outcome == "result":
+        return answer.result()
     if isinstance(answer, ResponseRejected):
         message = f"The answer to {answer.method} is malformed"
         raise RemoteProtocolError(message)
@@ -254,7 +241,8 @@ def outcome(answer: Any) -> Any:
         raise answer
     if answer.outcome == "result":
         return answer.result()
+    code, message, data = answer.error()
     if answer.outcome == "mismatch":
         response = decode(1, "ExtResponse", answer.raw_result() or b"null")
-        raise VersionMismatch(*answer.error(), selected=answer.selected, response=response)
-    raise RequestError(*answer.error())
+        raise VersionMismatch(code, message, data, selected=answer.selected, response=response)
+    raise RequestError(code, message, data)

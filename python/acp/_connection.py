@@ -10,7 +10,7 @@ import logging
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, Literal
 
-from anyio import CancelScope, WouldBlock, create_task_group, move_on_after
+from anyio import CancelScope, WouldBlock, create_task_group
 
 from acp import _core
 from acp._caller import Caller
@@ -28,7 +28,6 @@ from acp._spawned import Spawned
 from acp._stats import ConnectionStats, Counters, HandlerInfo, running
 from acp._stepping import current_run
 from acp._workers import Workers
-from acp.exceptions import RequestTimeout
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine
@@ -148,15 +147,11 @@ class Connection:
         come, RequestTimeout when none has come after `timeout` seconds, ValidationError when params
         or result do not fit their type. Cancelling it tells the peer, as the timeout does.
         """
-        if timeout is None:
-            return await self._request(method, params)
-        with move_on_after(timeout):
-            return await self._request(method, params)
-        raise RequestTimeout(method, timeout)
-
-    async def _request(self, method: str, params: Any) -> Any:
         self.check_open()
-        return self.outcome(await self.caller.answer(self.caller.begin(method, params)))
+        call = self.caller.begin(method, params)
+        if timeout is None:
+            return self.outcome(await self.caller.answer(call))
+        return self.outcome(await self.caller.answer_within(call, timeout))
 
     def outcome(self, answer: Any) -> Any:
         """The result that an answer holds. Raises what it stands for."""
@@ -282,8 +277,7 @@ class Connection:
                         raise
                 # A group takes memory, and a connection at rest has no task to put into one.
                 del group
-                due = self._workers.due()
-                if due is not None:
+                if (due := self._workers.due()) is not None:
                     await due
         finally:
             await self._drop()
@@ -402,5 +396,5 @@ class Connection:
         """
         if self._thread != get_ident():
             self.check_thread()
-        if self.is_closing or self._outbox.broken:
+        if self._ending.closing.is_set() or self._outbox.broken:
             raise self._ending.error()

@@ -298,6 +298,10 @@ class Dispatcher:
             return None
         key = call.lane or event.lane
         lane = self._lanes.kept.get(key) if call.held else None
+        if lane is None and call.callback is None:
+            self._calls.handed_over(call)
+            fill(call.slot, event)
+            return None
         held = HeldResponse(call, event, event.size)
         if lane is not None and not lane.yields:
             return self._lanes.wait(lane, held)

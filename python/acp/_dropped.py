@@ -29,17 +29,20 @@ class _Owes(Protocol):
 class Dropped:
     """Hands over what was dropped, in the loop."""
 
-    __slots__ = ("_in_loop", "_owes", "_runtime")
+    __slots__ = ("_in_loop", "_owes", "_runtime", "is_expected")
 
     def __init__(self, runtime: Runtime, owes: _Owes) -> None:
         self._runtime = runtime
         self._owes = owes
         self._in_loop: Callable[..., object] | None = None
+        self.is_expected = False
+        """Whether anything is, so that it need not be told again."""
 
     def expect(self) -> None:
         """Something is made that may be dropped. Called in the loop."""
         if self._in_loop is None:
             self._in_loop = self._runtime.from_thread
+            self.is_expected = True
 
     def add(self, item: object) -> None:
         """What a finalizer calls, from anywhere."""

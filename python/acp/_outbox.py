@@ -38,7 +38,6 @@ class Outbox:
 
     __slots__ = (
         "_backlog",
-        "_broken",
         "_core",
         "_failed",
         "_limits",
@@ -52,6 +51,7 @@ class Outbox:
         "_waiters",
         "_workers",
         "_writing",
+        "broken",
     )
 
     def __init__(
@@ -71,7 +71,8 @@ class Outbox:
         self._opened = False
         self._scheduled = False
         self._writing = False
-        self._broken = False
+        self.broken = False
+        """Whether the other end takes nothing any more."""
         self._over = False
         """More is queued than the hard mark; the next message ends the connection."""
         self._backlog = _NOTHING
@@ -84,11 +85,6 @@ class Outbox:
         """Bytes that the transport has not taken."""
         return self._core.output_size + len(self._backlog)
 
-    @property
-    def broken(self) -> bool:
-        """Whether the other end takes nothing any more."""
-        return self._broken
-
     def open(self) -> None:
         """Tells that the transport is open. What was queued before goes out now."""
         self._opened = True
@@ -96,7 +92,7 @@ class Outbox:
 
     def schedule(self) -> None:
         """Sees to it that what is queued goes out in the next turn of the loop."""
-        if self._writing or self._broken:
+        if self._writing or self.broken:
             self._check_size()
         elif not self._scheduled and self._opened:
             self._scheduled = True
@@ -104,7 +100,7 @@ class Outbox:
 
     def _check_size(self) -> None:
         """The other end takes nothing at the moment, or nothing any more."""
-        if self._broken:
+        if self.broken:
             self._core.take_output()
         elif self._over:
             size = self._core.output_size
@@ -115,7 +111,7 @@ class Outbox:
 
     def flush(self) -> None:
         """Has what is queued go out now, if it would go out alone: nothing else is on its way."""
-        if self._writing or self._broken:
+        if self._writing or self.broken:
             self._check_size()
         elif self._opened:
             self._flush()
@@ -137,7 +133,7 @@ class Outbox:
     @property
     def is_full(self) -> bool:
         """Whether more is unsent than the mark, so that a sender has to wait for `room()`."""
-        return self.unsent > self._limits.unsent_bytes and not self._broken
+        return self.unsent > self._limits.unsent_bytes and not self.broken
 
     async def room(self) -> None:
         """Waits until less is unsent than the mark, or nothing can be sent any more."""
@@ -151,7 +147,7 @@ class Outbox:
             await self._below(0)
 
     async def _below(self, size: int) -> None:
-        while self.unsent > size and not self._broken and self._opened:
+        while self.unsent > size and not self.broken and self._opened:
             waiter = self._runtime.slot()
             if self._waiters is None:
                 self._waiters = []
@@ -164,7 +160,7 @@ class Outbox:
         if self._writing:
             return
         data = self._take_output()
-        if data and not self._broken:
+        if data and not self.broken:
             try:
                 taken = self._transport.send_nowait(data)
             except (BrokenResourceError, ClosedResourceError) as exc:
@@ -180,7 +176,7 @@ class Outbox:
     def _take_output(self) -> bytes:
         data = self._core.take_output()
         self._over = False
-        if data and not self._broken and _log.isEnabledFor(logging.DEBUG):
+        if data and not self.broken and _log.isEnabledFor(logging.DEBUG):
             from acp._wire_log import log_sending
 
             log_sending(data)
@@ -202,7 +198,7 @@ class Outbox:
             self._writing = False
 
     def _break(self, exc: Exception) -> None:
-        self._broken = True
+        self.broken = True
         self._backlog = _NOTHING
         self._core.take_output()
         self._wake()

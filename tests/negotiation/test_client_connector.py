@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 

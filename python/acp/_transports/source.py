@@ -72,10 +72,9 @@ def agent_transport(
     Raises ValueError as `agent_source` does. Opening it raises what `process_transport` does.
     """
     command, args, env = agent_source(source)
-    given = options.pop("env", None)
-    if given or env:
-        given = {**env, **(given or {})}
-    return process_transport(command, *args, env=given, **options)
+    if env:
+        options["env"] = {**env, **(options.get("env") or {})}
+    return process_transport(command, *args, **options)
 
 
 def _from_words(words: Sequence[str]) -> AgentSource:
