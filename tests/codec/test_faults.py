@@ -174,10 +174,11 @@ def test_the_time_for_a_hostile_text_grows_with_its_length(name: str) -> None:
         text = start + middle + end
         best = float("inf")
         for _ in range(3):
-            began = time.perf_counter()
+            # What this thread has worked: others that share the machine do not count.
+            began = time.thread_time()
             with contextlib.suppress(ValidationError):
                 decode(version, type_name, text)
-            best = min(best, time.perf_counter() - began)
+            best = min(best, time.thread_time() - began)
         return best
 
     # Ten times as long; a hundred times as slow if it were quadratic.
