@@ -17,6 +17,7 @@ from acp._dispatcher import Dispatcher
 from acp._early import hold_back
 from acp._ending import Ending
 from acp._entry import Entry, check_thread
+from acp._log_environment import heed_environment
 from acp._malformed_input import MalformedInput
 from acp._outbox import Outbox
 from acp._profile import DROP_IN, Profile
@@ -75,6 +76,7 @@ class Connection:
         options: ConnectionOptions,
         profile: Profile = DROP_IN,
     ) -> None:
+        heed_environment()
         limits = options.limits
         self._transport = transport
         self._options = options

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ("QUIET", "Inbox")
 
-_log = logging.getLogger("acp")
+_log = logging.getLogger("acp.messages")
 
 QUIET = 5.0
 """Seconds without input after which the task that waits for it ends, where the transport can call
@@ -182,7 +182,7 @@ class Inbox:
         if _log.isEnabledFor(logging.DEBUG):
             from acp._wire_log import log_received
 
-            log_received(events)
+            log_received(events, self._workers)
 
     def look(self) -> None:
         """Looks whether it was quiet for a time, and then lets the connection rest."""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ("Outbox",)
 
-_log = logging.getLogger("acp")
+_log = logging.getLogger("acp.messages")
 
 _NOTHING = memoryview(b"")
 
@@ -179,7 +179,7 @@ class Outbox:
         if data and not self.broken and _log.isEnabledFor(logging.DEBUG):
             from acp._wire_log import log_sending
 
-            log_sending(data)
+            log_sending(data, self._workers)
         return data
 
     async def _write(self, worker: Worker) -> None:

@@ -1,6 +1,7 @@
-"""Traces of OpenTelemetry: the name that the official Python SDK has for them.
+"""What can be seen of connections from outside: spans of OpenTelemetry, and a log of messages.
 
-Connections make their spans by themselves, see the option `telemetry`. No logic of its own.
+`span_context` is the name that the official Python SDK has; connections make their spans by
+themselves, see the option `telemetry`. No logic of its own.
 """
 
 from __future__ import annotations
@@ -8,12 +9,17 @@ from __future__ import annotations
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
+from acp._lazy import lazily
 from acp._spans import tracer_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["DEFAULT_TAGS", "span_context"]
+    from acp._message_log import MessageLog, log_to
+
+__all__ = ["DEFAULT_TAGS", "MessageLog", "log_to", "span_context"]
+
+__getattr__, __dir__ = lazily(__name__, {"acp._message_log": "MessageLog log_to"}, ())
 
 DEFAULT_TAGS = ["acp"]
 """The attribute `logfire.tags` of spans that `span_context` makes."""
