@@ -209,11 +209,10 @@ async def test_a_trace_goes_through_two_processes_and_back(
 async def test_a_provider_that_comes_later_counts_for_later_connections(
     monkeypatch: pytest.MonkeyPatch, spans: Collected
 ) -> None:
-    provider = trace._TRACER_PROVIDER
-    monkeypatch.setattr(trace, "_TRACER_PROVIDER", None)
     here, _ = acp.memory_pair()
-    before = ClientSideConnection(Silent(), here, listening=False)
-    monkeypatch.setattr(trace, "_TRACER_PROVIDER", provider)
+    with monkeypatch.context() as patched:
+        patched.setattr(trace, "_TRACER_PROVIDER", None)
+        before = ClientSideConnection(Silent(), here, listening=False)
     later, _ = acp.memory_pair()
     after = ClientSideConnection(Silent(), later, listening=False)
     assert type(before._connection.caller) is Caller
