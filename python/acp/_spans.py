@@ -128,13 +128,16 @@ class Spans:
         """The span of a request that is about to be sent."""
         return self._start(method, self._trace.SpanKind.CLIENT)
 
-    def carried(self, span: Span, params: Any) -> Any:
+    def carried(self, span: Span, method: str, params: Any) -> Any:
         """Params with the trace context in their `_meta`, unless they have one of their own.
 
-        What was given is not changed. Params without a place for it are as they were.
+        What was given is not changed. Params without a place for it are as they were. So are those
+        of an extension that have no `_meta`: what its peer takes besides is not known.
         """
         if type(params) is dict:
             plain = cast("dict[str, Any]", params)
+            if method.startswith("_") and "_meta" not in plain:
+                return plain
             meta = self._meta(span, plain.get("_meta"))
             return plain if meta is None else {**plain, "_meta": meta}
         if not isinstance(params, Model) or not hasattr(params, "field_meta"):

@@ -63,7 +63,7 @@ class TracedCaller(Caller):
         spans = self._spans
         span = spans.asked(method)
         try:
-            call = super().begin(method, spans.carried(span, params))
+            call = super().begin(method, spans.carried(span, method, params))
         except Exception as exc:
             spans.ended(span, kind=type(exc).__name__)
             raise

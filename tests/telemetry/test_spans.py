@@ -124,7 +124,7 @@ async def test_endpoints_of_either_version_make_the_same_spans(
     async with agent.connect(there), client.connect(here) as connection:
         await within(connection.initialize())
         spans.exporter.clear()
-        assert await within(connection.request("_ask", {})) == {"meta": ["mine", "traceparent"]}
+        assert await within(connection.request("_ask", {"_meta": {}})) == {"meta": ["mine", "traceparent"]}
     assert spans.parents() == {
         "client _ask": None,
         "server _ask": "client _ask",
@@ -249,7 +249,7 @@ async def test_requests_that_run_at_once_keep_their_own_parents(spans: Collected
             if self.waiting == 50:
                 turn.set()
             await turn.wait()
-            return await self.client.ext_method("back", {})
+            return await self.client.ext_method("back", {"_meta": {}})
 
     class Back(acp.Client):
         async def ext_method(self, method: str, params: dict[str, Any]) -> Any:
@@ -258,7 +258,7 @@ async def test_requests_that_run_at_once_keep_their_own_parents(spans: Collected
 
     async def ask(connection: Any, answers: dict[int, Any]) -> None:
         with spans.own.start_as_current_span("own") as own:
-            answers[own.get_span_context().trace_id] = await connection.ext_method("ask", {})
+            answers[own.get_span_context().trace_id] = await connection.ext_method("ask", {"_meta": {}})
 
     answers: dict[int, Any] = {}
     async with joined(Together(), Back()) as connection:

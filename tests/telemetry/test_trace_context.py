@@ -79,10 +79,11 @@ async def test_a_trace_context_of_the_users_own_is_sent_as_it_is(
         assert (await sent(connection, peer, params))["_meta"] == meta
 
 
-@pytest.mark.parametrize("params", [None, [1, 2], {"_meta": 5}, {"_meta": [1]}])
+@pytest.mark.parametrize("params", [None, [1, 2], {"_meta": 5}, {"_meta": [1]}, {}, {"own": 1}])
 async def test_params_without_a_place_for_it_are_sent_as_they_are(
     params: Any, spans: Collected
 ) -> None:
+    """Those of an extension may be read by a type that knows no other member."""
     async with client_under_test(Silent()) as (connection, peer):
         call = peer.start(connection.request("_own", params))
         asked = await peer.receive()
@@ -126,7 +127,7 @@ async def test_baggage_of_the_caller_reaches_the_handler(spans: Collected) -> No
     async with served.connect(there), asking.connect(here) as connection:
         token = context.attach(baggage.set_baggage("tenant", "a b"))
         try:
-            await within(connection.request("_ask", {}))
+            await within(connection.request("_ask", {"_meta": {}}))
         finally:
             context.detach(token)
     assert seen == [("tenant=a+b", {"tenant": "a b"})]

@@ -42,8 +42,8 @@ async def main(**options):
     here, there = acp.memory_pair()
     async with served.connect(there), asking.connect(here) as connection:
         await connection.initialize()
-        await connection.request("_ask", {})
-    assert params == [{}], params
+        await connection.request("_ask", {"_meta": {}})
+    assert params == [{"_meta": {}}], params
 """
 BLOCKED = """
 class Blocked:
@@ -124,8 +124,8 @@ async def test_it_can_be_turned_off_for_one_connection(spans: Collected) -> None
     here, there = acp.memory_pair()
     async with served.connect(there), asking.connect(here) as connection:
         with spans.own.start_as_current_span("own"):
-            await within(connection.request("_ask", {}))
-    assert seen == [{}]
+            await within(connection.request("_ask", {"_meta": {}}))
+    assert seen == [{"_meta": {}}]
     assert [span.name for span in spans.all()] == ["own"]
 
 
@@ -166,7 +166,7 @@ class Agent(acp.Agent):
 
     async def ext_method(self, method, params):
         with trace.get_tracer("own").start_as_current_span("work"):
-            return await self.client.ext_method("back", {})
+            return await self.client.ext_method("back", {"_meta": {}})
 
 asyncio.run(acp.run_agent(Agent()))
 with open(sys.argv[1], "w") as file:
@@ -190,7 +190,7 @@ async def test_a_trace_goes_through_two_processes_and_back(
     with anyio.fail_after(50):
         command = [sys.executable, "-c", TRACED_AGENT, str(file)]
         async with acp.spawn_agent_process(Answering(), *command) as (connection, _):
-            await connection.ext_method("ask", {})
+            await connection.ext_method("ask", {"_meta": {}})
     rows = [json.loads(line) for line in file.read_text().splitlines()]
     theirs = {name: (trace_id, span, parent) for name, trace_id, span, parent in rows}
     asked, answered = spans.one("client _ask"), spans.one("server _back")
