@@ -124,7 +124,9 @@ async def test_endpoints_of_either_version_make_the_same_spans(
     async with agent.connect(there), client.connect(here) as connection:
         await within(connection.initialize())
         spans.exporter.clear()
-        assert await within(connection.request("_ask", {"_meta": {}})) == {"meta": ["mine", "traceparent"]}
+        assert await within(connection.request("_ask", {"_meta": {}})) == {
+            "meta": ["mine", "traceparent"]
+        }
     assert spans.parents() == {
         "client _ask": None,
         "server _ask": "client _ask",
@@ -258,7 +260,9 @@ async def test_requests_that_run_at_once_keep_their_own_parents(spans: Collected
 
     async def ask(connection: Any, answers: dict[int, Any]) -> None:
         with spans.own.start_as_current_span("own") as own:
-            answers[own.get_span_context().trace_id] = await connection.ext_method("ask", {"_meta": {}})
+            answers[own.get_span_context().trace_id] = await connection.ext_method(
+                "ask", {"_meta": {}}
+            )
 
     answers: dict[int, Any] = {}
     async with joined(Together(), Back()) as connection:
