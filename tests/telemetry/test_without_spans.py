@@ -7,6 +7,7 @@ for a whole process.
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import textwrap
@@ -189,7 +190,8 @@ async def test_a_trace_goes_through_two_processes_and_back(
     file = tmp_path / "spans"
     with anyio.fail_after(50):
         command = [sys.executable, "-c", TRACED_AGENT, str(file)]
-        async with acp.spawn_agent_process(Answering(), *command) as (connection, _):
+        path = {"PYTHONPATH": os.pathsep.join(sys.path)}
+        async with acp.spawn_agent_process(Answering(), *command, env=path) as (connection, _):
             await connection.ext_method("ask", {"_meta": {}})
     rows = [json.loads(line) for line in file.read_text().splitlines()]
     theirs = {name: (trace_id, span, parent) for name, trace_id, span, parent in rows}
