@@ -161,8 +161,9 @@ def log_to(
     else:
         handler = _Stream(target)
         handler.setFormatter(_Lines(show, None))
-    # What it shows is for this log only, whatever the program does with its own.
-    MESSAGES.propagate = False
+    # What it shows is for this log only, whatever the program does with its own: one that has set
+    # up its logging has turned off the loggers which were there before.
+    MESSAGES.propagate = MESSAGES.disabled = False
     MESSAGES.addHandler(handler)
     MESSAGES.setLevel(TRACE)
     return MessageLog(handler)

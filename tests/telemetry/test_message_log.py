@@ -90,6 +90,7 @@ async def test_a_line_has_time_process_connection_direction_head_and_message(
 async def test_what_is_below_env_and_headers_is_covered_in_both_directions(
     talk: Any, show: Any, tmp_path: Path
 ) -> None:
+    """C-148."""
     file = tmp_path / "log"
     with telemetry.log_to(file, show=show):
         await talk()
@@ -309,6 +310,13 @@ def test_the_variable_names_a_file_of_each_process(tmp_path: Path) -> None:
     assert len(found) == 2
     for file in found:
         assert {f"log-{line['pid']}" for line in lines(file)} == {file.name}
+
+
+def test_a_program_that_sets_up_its_own_logging_has_it_all_the_same(tmp_path: Path) -> None:
+    own = "import logging.config\nv1.Agent().connect\nlogging.config.dictConfig({'version': 1})\n"
+    file = tmp_path / "log"
+    assert run("import acp._connection\n" + TALK + own + "anyio.run(main)", ACP_LOG=str(file)) == []
+    assert len(lines(file)) == 204
 
 
 def test_the_variable_can_ask_for_standard_error_and_for_heads() -> None:
