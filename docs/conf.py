@@ -1,7 +1,7 @@
 """How `make docs` makes a site of the project's pages, and of the docstrings of the library.
 
 Owns the settings of Sphinx, whose sources are the whole project, so that links between pages hold
-wherever these are. What the pages say is checked elsewhere: `tools/guide.py`, `tools/blocks.py`.
+wherever these are. What the pages say is checked elsewhere: `tools/guide.py`, `tools/links.py`.
 """
 
 from __future__ import annotations

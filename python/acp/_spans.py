@@ -72,7 +72,12 @@ def _has_provider() -> bool:
     get_provider = getattr(trace, "get_tracer_provider", None)
     if get_provider is None:
         return False
-    return not isinstance(get_provider(), (trace.ProxyTracerProvider, trace.NoOpTracerProvider))
+    found = None
+    # Where the environment names a provider, it is loaded here.
+    with _Failures():
+        found = get_provider()
+    nothing = (trace.ProxyTracerProvider, trace.NoOpTracerProvider)
+    return found is not None and not isinstance(found, nothing)
 
 
 class _Failures:

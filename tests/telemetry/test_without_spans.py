@@ -95,6 +95,21 @@ def test_without_a_provider_nothing_is_made_though_it_is_imported() -> None:
     run("import opentelemetry.trace, opentelemetry.propagate\n" + TALK + "anyio.run(main)")
 
 
+def test_a_provider_that_cannot_be_loaded_breaks_no_connection() -> None:
+    program = """
+    import os, logging
+    logging.getLogger("opentelemetry").disabled = True
+    logging.getLogger("opentelemetry.util._providers").disabled = True
+    logging.basicConfig(stream=sys.stdout, format="%(message)s")
+    os.environ["OTEL_PYTHON_TRACER_PROVIDER"] = "no_such_provider"
+    import opentelemetry.trace
+    anyio.run(main)
+    """
+    out = run(TALK + textwrap.dedent(program)).splitlines()
+    assert out[0].startswith("OpenTelemetry failed with ")
+    assert len(out) == 2  # one for each connection
+
+
 def test_asked_for_it_passes_a_context_on_though_there_is_no_provider() -> None:
     program = """
     from opentelemetry import trace
