@@ -11,7 +11,7 @@
 #   wheel     a release wheel in dist/, optimised by profile; needs rustup
 #   bench     speed and memory of that wheel beside others, with the floors that have to hold
 #   reliability  bad input, bad peers, floods, kills, secrets: figures that have to hold; FORM=--short does less
-#   docs      reference tables, types of the guide, links
+#   docs      the site of the pages and docstrings in site/; reference tables, types of the guide, links
 #   pythons   the tests on every Python found on this machine
 #   fuzz      a search for inputs that break the core; needs a nightly Rust and cargo-fuzz, takes long
 
@@ -121,13 +121,15 @@ bench: $(BENCH_READY) $(PEER_READY)
 reliability: setup
 	$(PY) -m reliability $(FORM)
 
-docs: gen
+docs: setup gen
 	$(PY) -m tools.readme
 	$(PY) -m tools.guide
 	$(PY) -m tools.links
+	$(PY) -m sphinx --quiet --fail-on-warning --keep-going -c docs . site
+	@echo "site/docs/index.html"
 
 pythons: $(TOOLS_READY)
 	$(PY) -m tools.pythons
 
 clean:
-	rm -rf $(VENV) $(PEER_VENV) $(BENCH_VENV) dist .venv-3.* target tests/interop/peers/node_modules
+	rm -rf $(VENV) $(PEER_VENV) $(BENCH_VENV) dist site .venv-3.* target tests/interop/peers/node_modules

@@ -1,4 +1,4 @@
-"""Every block of the guide runs, and prints what the page says."""
+"""Every block of the pages runs, and prints what the page says."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 import acp
+from tools import links
 from tools.bounded import run
-from tools.guide import PAGES, blocks, output, program
+from tools.guide import GUIDE, PAGES, ROOT, blocks, output, program
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from tools.bounded import Ended
 
 TEXTS = {page.stem: page.read_text("utf-8") for page in PAGES}
+GUIDES = [page.stem for page in GUIDE]
 TUTORIALS = [name for name, text in TEXTS.items() if program(text)]
 SECONDS = 45.0
 
@@ -33,7 +35,8 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Future[
 
     def ended(name: str) -> Ended:
         folder: Path = tmp_path_factory.mktemp(name)
-        file = folder / f"{name}.py"
+        # Not by its own name, which a module of the standard library may have.
+        file = folder / f"{name}_page.py"
         file.write_text(program(TEXTS[name]), "utf-8")
         command = [sys.executable, "-W", "error", str(file)]
         return run(command, SECONDS, cwd=folder, env={"PYTHONPATH": path})
@@ -52,7 +55,7 @@ def test_a_page_prints_what_it_says_and_nothing_goes_wrong(
     assert ended.out == output(TEXTS[name])
 
 
-@pytest.mark.parametrize("name", TEXTS)
+@pytest.mark.parametrize("name", GUIDES)
 def test_every_block_of_a_page_is_part_of_its_program_or_of_its_output(name: str) -> None:
     found = blocks(TEXTS[name])
     assert {block.kind for block in found} <= {"python", "text"}
@@ -60,9 +63,21 @@ def test_every_block_of_a_page_is_part_of_its_program_or_of_its_output(name: str
 
 
 def test_every_page_but_the_index_has_a_program_and_is_in_the_index() -> None:
-    assert {*TEXTS} - {*TUTORIALS} == {"index"}
-    missing = [name for name in TUTORIALS if f"]({name}.md)" not in TEXTS["index"]]
+    assert {*GUIDES} - {*TUTORIALS} == {"index"}
+    missing = [
+        name for name in TUTORIALS if name in GUIDES and f"]({name}.md)" not in TEXTS["index"]
+    ]
     assert missing == []
+
+
+def test_every_python_block_of_the_project_is_run() -> None:
+    """Those of the README are files of `examples`, see `test_readme`."""
+    with_blocks = {
+        page
+        for page in links.pages(ROOT)
+        if any(block.kind == "python" for block in blocks(page.read_text("utf-8")))
+    }
+    assert with_blocks - {*PAGES} == {ROOT / "README.md"}
 
 
 LIMIT = re.compile(r"^\| (`[^|]+`) \| ([^|]+) \|", re.MULTILINE)

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acp._wire_log import redacted
+from acp._redaction import redacted
 
 COVER = "[REDACTED]"
 

@@ -1,7 +1,7 @@
-"""The programs of `docs/guide`: the blocks of a page, in their order, are one.
+"""The programs of the pages in `docs`: the blocks of a page, in their order, are one.
 
 Owns taking programs and their output out of pages. `python -m tools.guide` checks the form and the
-types of all; `tests/test_guide.py` runs them.
+types of all; `tests/test_guide.py` runs them. The README shows files of `examples`.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ("PAGES", "Block", "blocks", "output", "program")
+__all__ = ("GUIDE", "PAGES", "Block", "blocks", "output", "program")
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = sorted((ROOT / "docs" / "guide").glob("*.md"))
+GUIDE = sorted((ROOT / "docs" / "guide").glob("*.md"))
+"""The pages that are programs as a whole."""
 
 FENCE = "```"
 
@@ -57,6 +58,13 @@ def program(page: str) -> str:
         if block.kind == "python":
             lines += [""] * (block.line - 1 - len(lines)) + block.lines
     return "\n".join([*lines, ""]) if lines else ""
+
+
+PAGES = [
+    *GUIDE,
+    *(page for page in sorted((ROOT / "docs").glob("*.md")) if program(page.read_text("utf-8"))),
+]
+"""Those whose blocks are run: also the others that have any."""
 
 
 def output(page: str) -> str:

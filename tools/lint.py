@@ -14,7 +14,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PYTHON = sys.executable
-PYTHON_SOURCES = ("python", "tests", "benches", "reliability", "examples", "tools", "codegen")
+PYTHON_SOURCES = (
+    *("python", "tests", "benches", "reliability", "examples", "tools", "codegen"),
+    "docs/conf.py",
+)
 PLATFORMS = ("Linux", "Windows", "Darwin")
 # Their own lock files and heavy dependencies: only the formatting is checked on every run.
 OUTSIDE_THE_WORKSPACE = ("rust/acp-schema-dump/Cargo.toml", "rust/fuzz/Cargo.toml")
@@ -23,7 +26,9 @@ OUTSIDE_THE_WORKSPACE = ("rust/acp-schema-dump/Cargo.toml", "rust/fuzz/Cargo.tom
 def checks() -> list[tuple[str, list[str]]]:
     """Every check as (name, command), cheap ones first."""
     cargo = os.environ.get("CARGO", "cargo")
-    sources = [name for name in PYTHON_SOURCES if (ROOT / name).is_dir()]
+    sources = [name for name in PYTHON_SOURCES if (ROOT / name).exists()]
+    # What it writes is of no use here, but for the next run.
+    site = str(ROOT / "target" / "site")
     found = [
         ("rustfmt", [cargo, "fmt", "--all", "--check"]),
         *(
@@ -36,6 +41,10 @@ def checks() -> list[tuple[str, list[str]]]:
         ("generated files", [PYTHON, "-m", "codegen", "--check"]),
         ("links", [PYTHON, "-m", "tools.links"]),
         ("guide", [PYTHON, "-m", "tools.guide"]),
+        (
+            "site",
+            [PYTHON, "-m", "sphinx", "-q", "-W", "--keep-going", "-c", "docs", ".", site],
+        ),
         (
             "stub",
             [

@@ -370,6 +370,7 @@ _SUBMODULES = frozenset(
         "negotiation",
         "schema",
         "stdio",
+        "telemetry",
         "transports",
         "v1",
         "v2",

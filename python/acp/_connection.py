@@ -6,27 +6,26 @@ method; the two connection classes of the public surface are thin layers on it.
 
 from __future__ import annotations
 
-import logging
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, Literal
 
 from anyio import CancelScope, WouldBlock, create_task_group
 
 from acp import _core
-from acp._caller import Caller
 from acp._calls import Calls, outcome, session_of
 from acp._dispatcher import Dispatcher
 from acp._early import hold_back
 from acp._ending import Ending
 from acp._entry import Entry, check_thread
+from acp._log_environment import heed_environment
 from acp._malformed_input import MalformedInput
 from acp._outbox import Outbox
 from acp._profile import DROP_IN, Profile
 from acp._runtime import Runtime
-from acp._serving import Serving
 from acp._spawned import Spawned
 from acp._stats import ConnectionStats, Counters, HandlerInfo, running
 from acp._stepping import current_run
+from acp._traced import parts
 from acp._workers import Workers
 
 if TYPE_CHECKING:
@@ -40,8 +39,6 @@ if TYPE_CHECKING:
     from acp.exceptions import ConnectionClosed
 
 __all__ = ("Connection",)
-
-_log = logging.getLogger("acp")
 
 
 class Connection:
@@ -79,6 +76,7 @@ class Connection:
         options: ConnectionOptions,
         profile: Profile = DROP_IN,
     ) -> None:
+        heed_environment()
         limits = options.limits
         self._transport = transport
         self._options = options
@@ -108,7 +106,8 @@ class Connection:
             self._workers, self.core, transport, limits, self._ending.output_failed
         )
         self._calls = Calls()
-        self.serving = Serving(
+        serving, caller, router = parts(options.telemetry, profile, router)
+        self.serving = serving(
             self.core, options, profile, self._outbox, self._calls, self._workers, self._malformed
         )
         self._dispatcher = Dispatcher(
@@ -126,7 +125,7 @@ class Connection:
             self._ending.failed,
             overtakes=profile.overtakes,
         )
-        self.caller = Caller(
+        self.caller = caller(
             self.core, self._calls, self._workers, self._outbox, self._dispatcher, options, profile
         )
         """Its requests of the peer."""

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 __all__ = ("QUIET", "Inbox")
 
-_log = logging.getLogger("acp")
+_messages = logging.getLogger("acp.messages")
+"""On where the log shows DEBUG, and while messages go to a file."""
 
 QUIET = 5.0
 """Seconds without input after which the task that waits for it ends, where the transport can call
@@ -179,10 +180,10 @@ class Inbox:
 
     def _received(self, events: list[_core.Event]) -> None:
         self._counters.tell()
-        if _log.isEnabledFor(logging.DEBUG):
+        if _messages.isEnabledFor(logging.DEBUG):
             from acp._wire_log import log_received
 
-            log_received(events)
+            log_received(events, self._workers)
 
     def look(self) -> None:
         """Looks whether it was quiet for a time, and then lets the connection rest."""

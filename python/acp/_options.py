@@ -60,5 +60,11 @@ class ConnectionOptions:
     """
     on_count: CountHook | None = None
     """Called when a counter of `stats()` has grown, with its name and by how much."""
+    telemetry: bool | None = None
+    """Whether OpenTelemetry gets a span for each request in either direction, and for each
+    notification that is handled, and requests carry its trace context in `_meta`. None: where the
+    program has given it a tracer provider before the connection is made; nothing is imported. True:
+    always; making the connection raises ModuleNotFoundError where it is not installed.
+    """
     limits: Limits = field(default_factory=_limits)
     """The bounds of the connection."""

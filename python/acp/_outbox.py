@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = ("Outbox",)
 
-_log = logging.getLogger("acp")
+_messages = logging.getLogger("acp.messages")
+"""On where the log shows DEBUG, and while messages go to a file."""
 
 _NOTHING = memoryview(b"")
 
@@ -176,10 +177,10 @@ class Outbox:
     def _take_output(self) -> bytes:
         data = self._core.take_output()
         self._over = False
-        if data and not self.broken and _log.isEnabledFor(logging.DEBUG):
+        if data and not self.broken and _messages.isEnabledFor(logging.DEBUG):
             from acp._wire_log import log_sending
 
-            log_sending(data)
+            log_sending(data, self._workers)
         return data
 
     async def _write(self, worker: Worker) -> None:

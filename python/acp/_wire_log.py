@@ -1,7 +1,8 @@
 """What the log shows of messages and failures, and what it keeps to itself.
 
-Owns the lines of the levels DEBUG and TRACE, and which values never get into one. Imported only
-once such a level is on. It decides nothing about a message, changes none, and knows no method.
+Owns the lines of the levels DEBUG and TRACE, and what is told of each message where they go to a
+file (`acp._message_log`). Imported only once such a level is on. It decides nothing about a
+message, changes none, and knows no method. Which values are covered is `acp._redaction`'s.
 
 DEBUG tells kind, method and id, and where a failure was raised; never a payload. TRACE shows whole
 messages, in which the values below the keys `env` and `headers` are covered.
@@ -11,9 +12,10 @@ from __future__ import annotations
 
 import json
 import logging
-import re
 import traceback
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
+from itertools import count
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from weakref import WeakKeyDictionary
 
 from acp._core import (
     NotificationReceived,
@@ -24,13 +26,22 @@ from acp._core import (
     ValidationError,
     encode,
 )
+from acp._redaction import redacted, tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from acp._core import Event
 
-__all__ = ("TRACE", "log_failure", "log_received", "log_sending", "log_skipped", "redacted")
+__all__ = (
+    "MESSAGES",
+    "TRACE",
+    "log_failure",
+    "log_received",
+    "log_sending",
+    "log_skipped",
+    "redacted",
+)
 
 TRACE = 5
 """The level of whole messages, below `logging.DEBUG`."""
@@ -40,8 +51,15 @@ if logging.getLevelName(TRACE) == f"Level {TRACE}":
 
 _log = logging.getLogger("acp")
 
-_SECRET_KEYS = frozenset({"env", "headers"})
-_COVER = '"[REDACTED]"'
+MESSAGES = logging.getLogger("acp.messages")
+"""Where each message goes as a record with its head as `head`, while it has a level of its own, and
+to its own handlers alone. Without, its level is that of the log, so that one question is both.
+"""
+
+_numbers: WeakKeyDictionary[object, int] = WeakKeyDictionary()
+"""Of connections, in the order in which their first message was shown."""
+_count = count(1)
+
 _MOST_FAILURES = 8
 _MOST_FRAMES = 40
 
@@ -49,8 +67,8 @@ _MOST_FRAMES = 40
 # look like a line of its own, and is written by any handler, whatever its encoding.
 
 
-def log_received(events: Sequence[Event]) -> None:
-    """Tells what has arrived."""
+def log_received(events: Sequence[Event], connection: object) -> None:
+    """Tells what has arrived on a connection, which any object of its own stands for."""
     in_full = _log.isEnabledFor(TRACE)
     for event in events:
         if isinstance(event, NotificationReceived):
@@ -68,16 +86,23 @@ def log_received(events: Sequence[Event]) -> None:
             _log.debug("Received error %s for no request, %d bytes", event.code, event.size)
         else:
             _log.debug("Received what is no message (%s), %d bytes", event.reason, event.size)
-        if in_full and (members := _members(event)):
-            text = ",".join(f'"{name}":{value}' for name, value in members.items())
-            _log.log(TRACE, "Received %s", redacted("{" + text + "}"))
+        if not in_full and not MESSAGES.level:
+            continue
+        members = ",".join(f'"{name}":{value}' for name, value in _members(event).items())
+        text = redacted("{" + members + "}") if members else ""
+        if in_full and text:
+            _log.log(TRACE, "Received %s", text)
+        if MESSAGES.level:
+            size = {} if isinstance(event, RequestCancelled) else {"bytes": event.size}
+            _show("received", connection, {**_received_head(event), **size}, text)
 
 
-def log_sending(frames: bytes) -> None:
+def log_sending(frames: bytes, connection: object) -> None:
     """Tells what goes to the transport: whole frames of ours, each ending in a newline."""
     in_full = _log.isEnabledFor(TRACE)
     for frame in frames.decode("utf-8", "backslashreplace").split("\n")[:-1]:
-        for kind, method, request_id, code in _heads(frame):
+        heads = list(_heads(frame))
+        for kind, method, request_id, code in heads:
             if kind == "notification":
                 _log.debug("Sending notification %.200r", method)
             elif kind == "request":
@@ -86,8 +111,22 @@ def log_sending(frames: bytes) -> None:
                 _log.debug("Sending error %s for id %.200r", code, request_id)
             else:
                 _log.debug("Sending result for id %.200r", request_id)
+        if not in_full and not MESSAGES.level:
+            continue
+        text = redacted(frame)
         if in_full:
-            _log.log(TRACE, "Sending %s", redacted(frame))
+            _log.log(TRACE, "Sending %s", text)
+        if MESSAGES.level:
+            head = _sent_head(heads[0]) if len(heads) == 1 else {"kind": "batch"}
+            _show("sent", connection, {**head, "bytes": len(frame.encode())}, text)
+
+
+def _show(direction: str, connection: object, head: dict[str, Any], text: str) -> None:
+    number = _numbers.get(connection)
+    if number is None:
+        number = _numbers[connection] = next(_count)
+    shown = {"connection": number, "direction": direction, **head}
+    MESSAGES.log(TRACE, "%s", text, extra={"head": shown})
 
 
 def log_failure(subject: str, failure: BaseException) -> None:
@@ -111,6 +150,25 @@ def _log_response(event: ResponseReceived) -> None:
         _log.debug("Received error %s for %.200r, id %d", code, event.method, event.id)
     else:
         _log.debug("Received result for %.200r, id %d", event.method, event.id)
+
+
+def _received_head(event: Event) -> dict[str, Any]:
+    if isinstance(event, NotificationReceived):
+        return {"kind": "notification", "method": event.method}
+    if isinstance(event, RequestReceived):
+        return {"kind": "request", "method": event.method, "id": event.id}
+    if isinstance(event, RequestCancelled):
+        return {"kind": "notification", "method": "$/cancel_request"}
+    if isinstance(event, ResponseReceived):
+        head = {"kind": "result", "method": event.method, "id": event.id}
+        return (
+            head
+            if event.outcome != "error"
+            else {**head, "kind": "error", "code": _error(event)[0]}
+        )
+    if isinstance(event, ResponseRejected):
+        return {"kind": "malformed", "method": event.method, "id": event.id}
+    return {"kind": "malformed", "reason": event.reason}
 
 
 def _members(event: Event) -> dict[str, str]:
@@ -150,68 +208,7 @@ def _text(data: bytes) -> str:
     return data.decode("utf-8", "backslashreplace")
 
 
-# JSON text, read without making anything of it: what is shown stays as it was written, to the last
-# digit, and nesting takes no stack.
-
-_TOKEN = re.compile(r'[\[\]{}:,"]|[^\s\[\]{}:,"]+')
-_MAY_HOLD_SECRETS = re.compile(r'"(?:env|headers)"|\\u00')
-
-
-class _Token(NamedTuple):
-    """A scalar, or a bracket."""
-
-    depth: int
-    """Containers around it."""
-    key: str | None
-    """Its name, in an object."""
-    start: int
-    end: int
-
-
-def _tokens(text: str) -> Iterator[_Token]:
-    """The values of valid JSON text in their order, brackets one by one, keys with their values."""
-    keys: list[str | None] = []
-    """For each container that is open: None in an array, the last key in an object."""
-    is_key = False
-    at = 0
-    while (found := _TOKEN.search(text, at)) is not None:
-        start, at = found.span()
-        first = text[start]
-        if first == '"':
-            at = _end_of_string(text, start)
-        if first == ":":
-            is_key = False
-        elif first == ",":
-            is_key = bool(keys) and keys[-1] is not None
-        elif first in "]}":
-            is_key = False
-            keys.pop()
-            yield _Token(len(keys), None, start, at)
-        elif is_key:
-            keys[-1] = _string(text, start, at)
-        else:
-            yield _Token(len(keys), keys[-1] if keys else None, start, at)
-            if first in "[{":
-                is_key = first == "{"
-                keys.append("" if is_key else None)
-
-
-def _end_of_string(text: str, start: int) -> int:
-    end = start
-    while True:
-        end = text.find('"', end + 1)
-        if end < 0:
-            return len(text)
-        before = end
-        while text[before - 1] == "\\":
-            before -= 1
-        if (end - before) % 2 == 0:
-            return end + 1
-
-
-def _string(text: str, start: int, end: int) -> str:
-    inside = text[start + 1 : end - 1]
-    return json.loads(text[start:end]) if "\\" in inside else inside
+# Messages that are sent.
 
 
 class _Head(NamedTuple):
@@ -228,7 +225,7 @@ def _heads(frame: str) -> Iterator[_Head]:
     level = 2 if frame.startswith("[") else 1
     seen: dict[str, Any] = {}
     member: str | None = None
-    for depth, key, start, end in _tokens(frame):
+    for depth, key, start, end in tokens(frame):
         if depth == level:
             if key is not None:
                 member = key
@@ -249,60 +246,13 @@ def _head(seen: dict[str, Any]) -> _Head:
     return _Head(kind, seen.get("method", ""), seen.get("id"), seen.get("code", ""))
 
 
-_Treatment = Literal["shown", "list", "entry", "map", "covered"]
-"""How a value is shown; of a container, how what is in it is.
-
-Below the keys in question, `list` is one of names and values, `entry` an object of it, and `map` an
-object whose keys are the names.
-"""
-
-
-def _treatment(around: _Treatment, key: str | None, first: str) -> _Treatment:
-    """How a value is shown that begins with `first` and is in a container shown as `around`."""
-    if around == "shown":
-        if key not in _SECRET_KEYS:
-            return "shown"
-        return "list" if first == "[" else "map" if first == "{" else "covered"
-    if around == "list" and first == "{":
-        return "entry"
-    if around == "entry" and key == "name" and first == '"':
-        return "shown"
-    return "covered"
-
-
-def redacted(text: str) -> str:
-    """JSON text in which the values below the keys `env` and `headers` are covered.
-
-    Either is a list of objects with `name` and `value`, of which the names stay, or a map, of which
-    the keys stay. Everything else, null too, stays as it is written.
-    """
-    if _MAY_HOLD_SECRETS.search(text) is None:
-        return text
-    pieces: list[str] = []
-    copied = 0
-    around: list[_Treatment] = ["shown"]
-    covered: _Token | None = None
-    """The bracket that opened the container which is covered as a whole."""
-    for token in _tokens(text):
-        first = text[token.start]
-        start = token.start
-        if first in "]}":
-            around.pop()
-            if covered is None or token.depth != covered.depth:
-                continue
-            start, covered = covered.start, None
-        else:
-            treatment = _treatment(around[-1], token.key, first)
-            if first in "[{":
-                around.append(treatment)
-                if treatment == "covered" and covered is None:
-                    covered = token
-                continue
-            if treatment != "covered" or covered is not None or first == "n":
-                continue
-        pieces += (text[copied:start], _COVER)
-        copied = token.end
-    return "".join(pieces) + text[copied:]
+def _sent_head(head: _Head) -> dict[str, Any]:
+    shown: dict[str, Any] = {"kind": head.kind}
+    if head.method:
+        shown["method"] = head.method
+    if head.kind != "notification":
+        shown["id"] = head.id
+    return {**shown, "code": json.loads(head.code)} if head.code else shown
 
 
 # Failures.

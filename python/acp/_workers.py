@@ -43,6 +43,7 @@ class Workers:
     """Gives each duty to a task."""
 
     __slots__ = (
+        "__weakref__",
         "_alive",
         "_busy",
         "_duties",

@@ -42,7 +42,7 @@ _ATTACHED: WeakKeyDictionary[Client, Client] = WeakKeyDictionary()
 
 
 class SharedSessions:
-    """Sessions that several parts of a program look at, each opened once.
+    """Sessions that several parts of a program look at, each opened once::
 
         async with SharedSessions(client, acp.process_transport("agent")) as shared:
             async with shared.load("session", "/work") as view:
