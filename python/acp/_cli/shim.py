@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import sys
 import zipfile
 from pathlib import Path
 
@@ -62,8 +63,12 @@ def build_shim(folder: Path) -> Path:
 
 
 def run_shim(folder: Path) -> int:
-    """Builds the wheel, prints its path, and returns the exit code."""
-    print(build_shim(folder))
+    """Builds the wheel, prints its path, and returns the exit code: 1 when it cannot be written."""
+    try:
+        print(build_shim(folder))
+    except OSError as failure:
+        print(f"acp shim: {failure}", file=sys.stderr)
+        return 1
     return 0
 
 
