@@ -7,7 +7,7 @@
 #   lint      formatting, lints, types, generated files
 #   gen       write the generated files anew from schema/
 #   interop   against peers built on the TypeScript SDK; needs Node
-#   compat    JSON conformance, and against peers built on the Rust SDK and its examples; reads outside data, see ACP_SHARED
+#   compat    JSON conformance, peers built on the Rust SDK, switching; reads outside data, see ACP_SHARED, and installs packages
 #   wheel     a release wheel in dist/, optimised by profile; needs rustup
 #   bench     speed and memory of that wheel beside others, with the floors that have to hold
 #   reliability  bad input, bad peers, floods, kills, secrets: figures that have to hold; FORM=--short does less
@@ -114,6 +114,7 @@ compat: setup
 	$(PY) -m tools.jsontestsuite
 	$(PY) -m tools.rust_peer
 	$(PY) -m tools.rust_v2
+	$(PY) -m tools.switching
 
 bench: $(BENCH_READY) $(PEER_READY)
 	$(BENCH_VENV)/bin/python -m benches --peer $(PEER_VENV)/bin/python
