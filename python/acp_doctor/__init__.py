@@ -44,6 +44,9 @@ __all__ = (
 def _show(report: Report) -> None:
     print(f"import acp: {report.place or 'nothing'}")
     print(f"of: {report.owner or 'no distribution as it was installed'}")
+    if report.files:
+        counts = (f"{count} of {writer}" for writer, count in report.files.items())
+        print(f"files: {', '.join(counts)}")
     for note in report.notes:
         print(note)
     for finding in report.findings:

@@ -5,6 +5,7 @@ Owns the findings. How files were recorded, and which commands mend it, other mo
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -18,6 +19,8 @@ __all__ = ("Finding", "Report", "examine", "listed")
 
 _FEW = 5
 """So many files are named, and the others counted."""
+
+_Writers = dict[Path, "Installed | None"]
 
 
 class Finding(NamedTuple):
@@ -40,6 +43,10 @@ class Report(NamedTuple):
     """The distribution whose files `import acp` loads, with its version."""
     place: str | None
     """The file or folder that `import acp` loads."""
+    files: dict[str, int]
+    """How many files of the package are there, by the distribution that wrote them; of those that
+    none wrote as they are, by `nobody`.
+    """
     notes: list[str]
     findings: list[Finding]
     commands: dict[str, list[str]]
@@ -57,13 +64,15 @@ def examine(path: Sequence[str]) -> Report:
     """
     everything = installed(path)
     ours = [found for found in everything if found.name == OURS]
-    claiming = [found for found in everything if found.claims]
-    others = [found for found in claiming if found.name != OURS]
+    others = [found for found in everything if found.claims and found.name != OURS]
+    claiming = [found for found in ours if found.claims] + others
+    writers = _written(claiming)
+    leftover = _unclaimed(claiming)
     place = place_of(path)
     findings = [
         *_of_names(everything, ours, others),
-        *_of_files(claiming, ours, others),
-        *_of_leftovers(claiming),
+        *_of_files(ours, writers),
+        *_of_leftovers([name for _, name in leftover]),
         *_of_place(place, ours, claiming),
     ]
     stands_in = [found for found in everything if found.name == OFFICIAL and not found.claims]
@@ -76,12 +85,13 @@ def examine(path: Sequence[str]) -> Report:
         # What comes first on the path, or is missing beside it, is no fault of what is installed.
         [*ours, *others] if kinds - {"shadowed", "unmet"} else [],
         not ours,
-        sorted({root / "acp" for root, _ in unclaimed(claiming)}),
+        sorted({root / "acp" for root, _ in leftover}),
         bool(wanting and not stands_in),
     )
     return Report(
-        _owner(place, ours, claiming),
+        _owner(place, ours, writers),
         None if place is None else str(place),
+        _counted(writers, leftover),
         [f"{found.label} stands in for the official SDK, and has no files." for found in stands_in],
         findings,
         {} if "foreign" in kinds else commands_for(plan),
@@ -112,22 +122,21 @@ def _of_names(
             yield Finding("foreign", text, [])
 
 
-def _of_files(
-    claiming: list[Installed], ours: list[Installed], others: list[Installed]
-) -> Iterable[Finding]:
+def _of_files(ours: list[Installed], writers: _Writers) -> Iterable[Finding]:
     """What has become of the files that were installed."""
     for found in ours:
         missing: list[str] = []
         changed: list[str] = []
         overwritten: dict[str, list[str]] = {}
-        for name, recorded in found.claims.items():
+        for name in found.claims:
             file = found.root / name
-            if not file.is_file():
+            writer = writers.get(file)
+            if file not in writers:
                 missing.append(name)
-            elif not matches(file, recorded):
-                writer = next((other for other in others if _is_of(other, found, name)), None)
-                into = changed if writer is None else overwritten.setdefault(writer.label, [])
-                into.append(name)
+            elif writer is None:
+                changed.append(name)
+            elif writer.name != OURS:
+                overwritten.setdefault(writer.label, []).append(name)
         count = len(found.claims)
         for label, names in overwritten.items():
             text = f"{label} has overwritten {len(names)} of {count} files of {found.label}."
@@ -140,16 +149,23 @@ def _of_files(
             yield Finding("missing", text, missing)
 
 
-def _is_of(other: Installed, ours: Installed, name: str) -> bool:
-    """Whether a file of ours is the one that another distribution has installed."""
-    return (
-        other.root == ours.root
-        and bool(other.claims.get(name))
-        and matches(other.root / name, other.claims[name])
-    )
+def _written(claiming: Iterable[Installed]) -> _Writers:
+    """Every recorded file that is there, and the first distribution whose bytes it has."""
+    writers: _Writers = {}
+    for found in claiming:
+        for name, recorded in found.claims.items():
+            file = found.root / name
+            if writers.get(file) is None and file.is_file():
+                writers[file] = found if matches(file, recorded) else None
+    return writers
 
 
-def unclaimed(claiming: list[Installed]) -> list[tuple[Path, str]]:
+def _counted(writers: _Writers, leftover: list[tuple[Path, str]]) -> dict[str, int]:
+    wrote = [writer.label if writer else "nobody" for writer in writers.values()]
+    return dict(Counter([*wrote, *["nobody"] * len(leftover)]))
+
+
+def _unclaimed(claiming: list[Installed]) -> list[tuple[Path, str]]:
     """Files of installed packages `acp` that no distribution has recorded."""
     found: list[tuple[Path, str]] = []
     for root in dict.fromkeys(found.root for found in claiming):
@@ -161,8 +177,7 @@ def unclaimed(claiming: list[Installed]) -> list[tuple[Path, str]]:
     return found
 
 
-def _of_leftovers(claiming: list[Installed]) -> Iterable[Finding]:
-    names = [name for _, name in unclaimed(claiming)]
+def _of_leftovers(names: list[str]) -> Iterable[Finding]:
     if names:
         text = f"{len(names)} files in acp/ were installed by nothing that is recorded."
         yield Finding("leftover", text, names)
@@ -183,18 +198,13 @@ def _of_place(
         yield Finding("shadowed", f"{text}{advice}.", [])
 
 
-def _owner(place: Path | None, ours: list[Installed], claiming: list[Installed]) -> str | None:
+def _owner(place: Path | None, ours: list[Installed], writers: _Writers) -> str | None:
     """Whose the file is that is run by `import acp`."""
     if place is None:
         return None
-    file = place / "__init__.py" if place.is_dir() else place
-    for found in [*ours, *claiming]:
-        recorded = found.claims.get(f"acp/{file.name}")
-        if is_home(place, found) and (
-            found.editable or (recorded and file.is_file() and matches(file, recorded))
-        ):
-            return found.label
-    return None
+    sources = next((found for found in ours if found.editable and is_home(place, found)), None)
+    writer = sources or writers.get(place / "__init__.py" if place.is_dir() else place)
+    return None if writer is None else writer.label
 
 
 def listed(names: Sequence[str]) -> str:

@@ -95,7 +95,8 @@ def _is_official(requirement: str) -> bool:
 
 def installed(path: Iterable[str], pattern: str = "*") -> list[Installed]:
     """The distributions on `path`. What pip has set aside while it worked begins with `~`."""
-    roots = dict.fromkeys(Path(entry or ".") for entry in path)
+    # One folder may have two names, such as `lib` and `lib64`.
+    roots = dict.fromkeys(Path(entry or ".").resolve() for entry in path)
     return [
         _read(folder)
         for root in roots
@@ -119,13 +120,16 @@ def place_of(path: Sequence[str]) -> Path | None:
     if spec is None:
         return None
     if spec.submodule_search_locations is None:
-        return Path(spec.origin or "")
-    return Path(next(iter(spec.submodule_search_locations)))
+        found = Path(spec.origin or "")
+    else:
+        found = Path(next(iter(spec.submodule_search_locations)))
+    # As the folder of a distribution is told; the package itself may be a link.
+    return found.parent.resolve() / found.name
 
 
 def is_home(place: Path, found: Installed) -> bool:
     """Whether a distribution has put its package `acp` at `place`."""
     if found.editable:
         # The installer has recorded a folder of sources, and not what is in it.
-        return Path(__file__).resolve().parents[1] == place.resolve().parent
+        return Path(__file__).resolve().parents[1] == place.parent
     return place.parent == found.root and bool(found.claims)

@@ -73,6 +73,7 @@ def test_the_official_sdk_over_this_library_is_found(packages: Packages) -> None
     report = packages.examined()
     assert packages.kinds() == {"both", "changed"}
     assert report.owner == "agent-client-protocol 0.12.1"
+    assert report.files == {"agent-client-protocol 0.12.1": 3, "acp-native 0.1.0": 1}
     assert "agent-client-protocol 0.12.1 has overwritten 2 of 3 files" in text_of(report)
     changed = next(finding for finding in report.findings if finding.kind == "changed")
     assert changed.files == ["acp/__init__.py", "acp/schema.py"]
@@ -138,6 +139,20 @@ def test_a_file_that_was_changed_since_is_named(packages: Packages) -> None:
     (packages.root / "acp" / "schema.py").write_text("s = 3\n", "utf-8")
     (finding,) = packages.examined().findings
     assert (finding.kind, finding.files) == ("changed", ["acp/schema.py"])
+    assert packages.examined().files == {"acp-native 0.1.0": 2, "nobody": 1}
+
+
+def test_a_file_that_both_have_alike_is_not_overwritten(packages: Packages) -> None:
+    packages.install("acp-native", "0.1.0", {**OURS, "acp/py.typed": ""})
+    packages.install("agent-client-protocol", "0.12.1", {**OFFICIALS, "acp/py.typed": ""})
+    changed = next(each for each in packages.examined().findings if each.kind == "changed")
+    assert "acp/py.typed" not in changed.files
+
+
+def test_a_folder_with_two_names_is_one(packages: Packages, tmp_path: Path) -> None:
+    packages.native()
+    (tmp_path / "lib64").symlink_to(packages.root, target_is_directory=True)
+    assert packages.examined(tmp_path / "lib64").healthy
 
 
 def test_files_that_nobody_has_recorded_are_named(packages: Packages) -> None:
