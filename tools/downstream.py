@@ -29,6 +29,9 @@ OFFICIAL = "agent-client-protocol[http]==0.12.1"
 SECONDS = 900.0
 """For one step."""
 
+PLAIN = {"PYTHONPATH": ""}
+"""What is imported is what was installed."""
+
 Suite = dict[str, Any]
 
 
@@ -63,7 +66,9 @@ def last_line(ended: bounded.Ended) -> str:
 
 def step(*command: str | Path, cwd: Path = ROOT, env: dict[str, str] | None = None) -> str:
     """Runs a command and returns what it prints. Failure: it has failed."""
-    ended = bounded.run([str(word) for word in command], SECONDS, cwd=cwd, env=env)
+    ended = bounded.run(
+        [str(word) for word in command], SECONDS, cwd=cwd, env={**PLAIN, **(env or {})}
+    )
     if ended.code != 0:
         message = f"{' '.join(map(str, command))}\n{ended.out[-2000:]}{ended.err[-2000:]}"
         raise Failure(message)
@@ -150,7 +155,10 @@ def run(suite: Suite, *, official: bool) -> list[str]:
     without = [f"--deselect={test}" for test in suite.get("differs", {})]
     command = [str(python), "-m", "pytest", *plain, *loops, *suite.get("options", []), *without]
     ended = bounded.run(
-        [*command, *suite.get("tests", ["tests"])], SECONDS, cwd=sources(suite, python)
+        [*command, *suite.get("tests", ["tests"])],
+        SECONDS,
+        cwd=sources(suite, python),
+        env=PLAIN,
     )
     print(f"{suite['name']}: {last_line(ended)}", flush=True)
     return faults_of(suite, ended)

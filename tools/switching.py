@@ -80,6 +80,7 @@ class Environment:
             "PIP_FIND_LINKS": " ".join(filter(None, links)),
             "UV_FIND_LINKS": str(wheels.folder),
             "UV_CACHE_DIR": str(wheels.folder / "cache"),
+            "PYTHONPATH": "",
             "VIRTUAL_ENV": str(self.venv),
             **_index(),
         }
