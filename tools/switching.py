@@ -220,6 +220,10 @@ def both_installed(place: Path, wheels: Wheels, tool: str, damage: str) -> None:
 OVER_IT = "python -m pip install --quiet acp-native"
 UNDER_IT = f"{OVER_IT}\npython -m pip install --quiet --force-reinstall --no-deps '{OFFICIAL}'"
 REMOVED = f"{UNDER_IT}\npython -m pip uninstall --quiet -y agent-client-protocol"
+# What it takes to make pip remove the official SDK behind the installation of this library.
+AT_ONCE = f"""\
+'{sys.executable}' -m acp shim --out wheels
+python -m pip install --quiet acp-native wheels/*.whl"""
 
 COURSES: dict[str, Callable[[Path, Wheels, Page], None]] = {
     "With pip": with_pip,
@@ -229,6 +233,7 @@ COURSES: dict[str, Callable[[Path, Wheels, Page], None]] = {
     "When both are installed: pip": lambda a, b, _: both_installed(a, b, "pip", UNDER_IT),
     "When both are installed: uv": lambda a, b, _: both_installed(a, b, "uv", OVER_IT),
     "When one was removed: pip": lambda a, b, _: both_installed(a, b, "pip", REMOVED),
+    "When one was removed: uv": lambda a, b, _: both_installed(a, b, "uv", AT_ONCE),
 }
 """What is run for which part of the page. The ways back follow the ways there."""
 
