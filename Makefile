@@ -7,7 +7,8 @@
 #   lint      formatting, lints, types, generated files
 #   gen       write the generated files anew from schema/
 #   interop   against peers built on the TypeScript SDK; needs Node
-#   compat    JSON conformance, and against peers built on the Rust SDK and its examples; reads outside data, see ACP_SHARED
+#   compat    JSON conformance, peers built on the Rust SDK, switching; reads outside data, see ACP_SHARED, and installs packages
+#   downstream  the own tests of packages that were written for the official SDK; installs much, takes minutes
 #   wheel     a release wheel in dist/, optimised by profile; needs rustup
 #   bench     speed and memory of that wheel beside others, with the floors that have to hold
 #   reliability  bad input, bad peers, floods, kills, secrets: figures that have to hold; FORM=--short does less
@@ -45,7 +46,7 @@ export PYO3_PYTHON := $(CURDIR)/$(PY)
 export ACP_SHARED
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help setup demo test lint gen interop compat wheel bench reliability docs pythons fuzz clean
+.PHONY: help setup demo test lint gen interop compat downstream wheel bench reliability docs pythons fuzz clean
 .DEFAULT_GOAL := help
 
 help:
@@ -114,6 +115,10 @@ compat: setup
 	$(PY) -m tools.jsontestsuite
 	$(PY) -m tools.rust_peer
 	$(PY) -m tools.rust_v2
+	$(PY) -m tools.switching
+
+downstream: setup
+	$(PY) -m tools.downstream
 
 bench: $(BENCH_READY) $(PEER_READY)
 	$(BENCH_VENV)/bin/python -m benches --peer $(PEER_VENV)/bin/python

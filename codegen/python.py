@@ -21,6 +21,17 @@ PLAIN = {
     "f64": "float",
 }
 
+_UNIONS = """
+AuthMethod ContentBlock CursorAnchor ElicitationPropertySchema EmbeddedResourceResource
+InitialSessionConfigOption McpServer MessageMcpResponse MultiSelectItems PlanUpdateContent
+RequestId RequestPermissionOutcome SessionConfigOption SessionConfigSelectOptions SessionUpdate
+SetSessionConfigOptionRequest StateUpdate ToolCallContent
+"""
+NO_CLASSES = frozenset(_UNIONS.split())
+"""Not in `acp.schema`, since the official SDK has none of these names. Former releases of it had
+classes of some: programs look whether they are there, and then call them.
+"""
+
 
 def files(versions: list[Version]) -> dict[str, str]:
     """Every module of objects, and the modules that export them."""
@@ -181,9 +192,11 @@ class Objects:
     def export(self, module: str) -> str:
         number = self.version.number
         about = f"The objects of protocol version {number}."
+        there = set(self.home)
         if module == "acp.schema":
             about += "\n\nThe same classes as in `acp.v1.schema`."
-        names = sorted([*self.home, "BaseModel"])
+            there -= NO_CLASSES
+        names = sorted([*there, "BaseModel"])
         return "\n".join(
             [
                 f'"""{about}',
@@ -194,7 +207,7 @@ class Objects:
                 "from __future__ import annotations",
                 "",
                 "from acp._schema.base import BaseModel",
-                from_line(self.package, sorted(self.home)),
+                from_line(self.package, sorted(there)),
                 "",
                 bracketed("__all__ = [", [f'"{n}"' for n in names], "]"),
                 "",

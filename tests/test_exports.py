@@ -45,6 +45,17 @@ def test_a_name_of_the_official_sdk_is_public(name: str) -> None:
     assert name in acp.__all__
 
 
+def test_what_were_wrapper_classes_once_is_not_there_for_programs_that_look_for_them() -> None:
+    import acp.schema
+    import acp.v1.schema
+
+    left_out = {*acp.v1.schema.__all__} - {*acp.schema.__all__}
+    assert {"AuthMethod", "SessionConfigOption", "ToolCallContent"} <= left_out
+    assert not any(hasattr(acp.schema, name) for name in left_out)
+    # A class that the wire has is in both.
+    assert not any(isinstance(getattr(acp.v1.schema, name), type) for name in left_out)
+
+
 def test_dir_lists_names_and_submodules_without_loading_them() -> None:
     assert {"schema", "helpers", "text_block", "Agent"} <= set(dir(acp))
 

@@ -31,7 +31,7 @@ GENERATED = (
 )
 VERBS = (
     *("setup", "demo", "test", "lint", "gen", "interop", "compat", "wheel", "bench"),
-    *("reliability", "docs"),
+    *("downstream", "reliability", "docs"),
 )
 
 BANNED = re.compile(r"(?:^|_)(?:managers?|utils?|helpers?|engine|misc)(?:_|$)|handle_message")

@@ -8,7 +8,10 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
+
+import acp_doctor
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,6 +37,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     demo.add_argument("--json", action="store_true", help="one JSON object per line")
     demo.add_argument("--v2", action="store_true", help="in version 2 of the protocol, a draft")
+    doctor = commands.add_parser(
+        "doctor",
+        help="whose package `acp` is in this environment, and how to mend it",
+        description="Tells which distribution owns the package `acp`, what overlaps, is missing or "
+        "left over, and the commands that mend it. Exits with 0 when it is healthy. Where `acp` "
+        "cannot be imported: `python -m acp_doctor`.",
+    )
+    acp_doctor.add_options(doctor)
+    shim = commands.add_parser(
+        "shim",
+        help="make the wheel that stands in for the official SDK",
+        description=f"Writes {acp_doctor.SHIM_WHEEL}, which has no code and requires "
+        f"{acp_doctor.OURS}, for packages that require the official SDK, and prints its path.",
+    )
+    shim.add_argument("--out", default=".", metavar="DIR", help="folder to write it into")
     options = parser.parse_args(arguments)
     try:
         return _run(parser, options)
@@ -55,5 +73,11 @@ def _run(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
 
         screen = JsonScreen() if options.json else open_screen()
         return run_demo(screen, live=not options.json, v2=options.v2)
+    if options.command == "doctor":
+        return acp_doctor.run(options)
+    if options.command == "shim":
+        from acp._cli.shim import run_shim
+
+        return run_shim(Path(options.out))
     parser.print_help()
     return 2
