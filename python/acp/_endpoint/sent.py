@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from acp._calls import outcome
-from acp.exceptions import RequestError, ValidationError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -384,7 +383,4 @@ def _fail(responder: Responder, event: Any, error: Exception) -> None:
     """Answers with what a request of this side has ended with, other than a result."""
     if getattr(event, "outcome", None) == "error" and responder.forward(event):
         return
-    if isinstance(error, ValidationError):
-        # What does not fit are not the params of the request that is answered.
-        error = RequestError.internal_error({"type": type(error).__name__})
     responder.error(error)
