@@ -49,9 +49,32 @@ pub trait Source {
     type Shape: Copy;
     /// What can go wrong in reading values.
     type Error;
+    /// A way through the items of a list or the members of a map.
+    type Walk;
+    /// The name of a member.
+    type Key;
 
     /// What a value is.
     fn node<'n>(&self, value: &'n Self::Value) -> Node<'n>;
+    /// Begins the way through a list or a map.
+    ///
+    /// # Errors
+    /// Of reading.
+    fn walk(&self, value: &Self::Value) -> Result<Self::Walk, Failure<Self::Error>>;
+    /// The next item, with its name where it is a member; None at the end.
+    ///
+    /// # Errors
+    /// Of reading.
+    fn step(&self, walk: &mut Self::Walk) -> Stepped<Self>;
+    /// Calls `then` with the string that a name is.
+    ///
+    /// # Errors
+    /// Of reading.
+    fn spelled<R>(
+        &self,
+        key: &Self::Key,
+        then: impl FnOnce(Node<'_>) -> R,
+    ) -> Result<R, Failure<Self::Error>>;
     /// Calls `each` for the items of a list.
     ///
     /// # Errors
@@ -99,6 +122,12 @@ pub trait Source {
     }
 }
 
+/// What a step on a way through items returns.
+pub type Stepped<S> = Result<
+    Option<(Option<<S as Source>::Key>, <S as Source>::Value)>,
+    Failure<<S as Source>::Error>,
+>;
+
 /// What writing returns.
 pub type Written<S> = Result<(), Failure<<S as Source>::Error>>;
 
@@ -126,12 +155,12 @@ pub enum Position {
 
 /// Writes values by the tables.
 pub struct Encoder<'s, 'o, S> {
-    source: &'s S,
-    out: &'o mut Vec<u8>,
+    pub(super) source: &'s S,
+    pub(super) out: &'o mut Vec<u8>,
     keep_defaults: bool,
     /// An object of another schema is being written, and with it what it holds.
     foreign: bool,
-    depth: usize,
+    pub(super) depth: usize,
 }
 
 impl<'s, 'o, S: Source> Encoder<'s, 'o, S> {
@@ -150,7 +179,18 @@ impl<'s, 'o, S: Source> Encoder<'s, 'o, S> {
     /// # Errors
     /// The first value that cannot be written.
     pub fn value(&mut self, ty: &Type, value: &S::Value, position: Position) -> Written<S> {
-        match self.source.node(value) {
+        self.write_node(ty, value, position, self.source.node(value))
+    }
+
+    /// The same for a value that was looked at.
+    pub(super) fn write_node(
+        &mut self,
+        ty: &Type,
+        value: &S::Value,
+        position: Position,
+        node: Node<'_>,
+    ) -> Written<S> {
+        match node {
             Node::Str(text) => self.writer().string(text),
             Node::Record(record) => {
                 self.deeper()?;
@@ -169,14 +209,15 @@ impl<'s, 'o, S: Source> Encoder<'s, 'o, S> {
             }
             Node::Wtf8(text) => self.writer().wtf8(text),
             Node::List => {
+                let Type::List(item) = ty else { return self.open(value, false) };
                 self.deeper()?;
-                self.list(ty, value)?;
+                self.list(item, value)?;
                 self.depth -= 1;
             }
             Node::Map => {
+                let Type::Map(item) = ty else { return self.open(value, true) };
                 self.deeper()?;
-                self.out.push(b'{');
-                self.map(ty, value, false)?;
+                self.map(item, value)?;
                 self.depth -= 1;
             }
             Node::Foreign(record) => return self.foreign(ty, record, value, position),
@@ -224,7 +265,7 @@ impl<'s, 'o, S: Source> Encoder<'s, 'o, S> {
         Ok(())
     }
 
-    fn deeper(&mut self) -> Written<S> {
+    pub(super) fn deeper(&mut self) -> Written<S> {
         if self.depth == MAX_DEPTH {
             return Err(fault(FaultKind::Depth));
         }
@@ -232,11 +273,7 @@ impl<'s, 'o, S: Source> Encoder<'s, 'o, S> {
         Ok(())
     }
 
-    fn list(&mut self, ty: &Type, value: &S::Value) -> Written<S> {
-        let item = match ty {
-            Type::List(item) => item,
-            _ => &Type::Any,
-        };
+    fn list(&mut self, item: &Type, value: &S::Value) -> Written<S> {
         let position = position_of(item);
         self.out.push(b'[');
         let mut index = 0;
@@ -253,13 +290,10 @@ impl<'s, 'o, S: Source> Encoder<'s, 'o, S> {
         Ok(())
     }
 
-    /// The members of a map and the closing brace; `later` when members stand before them.
-    fn map(&mut self, ty: &Type, value: &S::Value, mut later: bool) -> Written<S> {
-        let item = match ty {
-            Type::Map(item) => item,
-            _ => &Type::Any,
-        };
+    fn map(&mut self, item: &Type, value: &S::Value) -> Written<S> {
         let position = position_of(item);
+        let mut later = false;
+        self.out.push(b'{');
         self.source.each_member(value, |key, place| {
             self.key(key, &mut later)?;
             self.value(item, place, position).map_err(|failure| located(failure, Loc::Key))
@@ -268,7 +302,7 @@ impl<'s, 'o, S: Source> Encoder<'s, 'o, S> {
         Ok(())
     }
 
-    fn key(&mut self, key: Node<'_>, later: &mut bool) -> Written<S> {
+    pub(super) fn key(&mut self, key: Node<'_>, later: &mut bool) -> Written<S> {
         if *later {
             self.out.push(b',');
         }
@@ -490,7 +524,7 @@ pub(super) fn takes_null(ty: &Type) -> bool {
     }
 }
 
-fn position_of(ty: &Type) -> Position {
+pub(super) fn position_of(ty: &Type) -> Position {
     union_of(ty).map_or(Position::Free, Position::In)
 }
 
@@ -500,7 +534,7 @@ fn fault<E>(kind: FaultKind) -> Failure<E> {
 }
 
 #[cold]
-fn located<E>(mut failure: Failure<E>, step: Loc) -> Failure<E> {
+pub(super) fn located<E>(mut failure: Failure<E>, step: Loc) -> Failure<E> {
     match &mut failure {
         Failure::Invalid(fault) => fault.path.push(step),
         Failure::Foreign(path) => path.push(step),
