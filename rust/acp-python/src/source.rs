@@ -114,11 +114,11 @@ impl<'py> Source for PySource<'py> {
     }
 
     #[inline]
-    fn spelled<R>(
+    fn spelled(
         &self,
         key: &Object<'py>,
-        then: impl FnOnce(Node<'_>) -> R,
-    ) -> Result<R, Failure<PyErr>> {
+        then: impl FnOnce(Node<'_>) -> Written<Self>,
+    ) -> Written<Self> {
         spelled(key, then)
     }
 
@@ -181,7 +181,7 @@ impl<'py> Source for PySource<'py> {
     {
         let mut members = Members::new(map.cast::<PyDict>().map_err(failed)?.clone());
         while let Some((key, value)) = members.next()? {
-            spelled(&key, |node| each(node, &value))??;
+            spelled(&key, |node| each(node, &value))?;
         }
         Ok(())
     }
@@ -231,7 +231,10 @@ impl<'py> Source for PySource<'py> {
 }
 
 /// Calls `then` with the name of a member. Keys are written as Python's own writer does: numbers, booleans and None, too.
-fn spelled<R>(key: &Object<'_>, then: impl FnOnce(Node<'_>) -> R) -> Result<R, Failure<PyErr>> {
+fn spelled<'py>(
+    key: &Object<'py>,
+    then: impl FnOnce(Node<'_>) -> Written<PySource<'py>>,
+) -> Written<PySource<'py>> {
     let spelled;
     let text = key.cast::<PyString>().ok().and_then(|key| key.to_str().ok());
     let node = if let Some(text) = text {
@@ -243,7 +246,8 @@ fn spelled<R>(key: &Object<'_>, then: impl FnOnce(Node<'_>) -> R) -> Result<R, F
             Some(bytes) => std::str::from_utf8(bytes).map_or(Node::Wtf8(bytes), Node::Str),
         }
     };
-    Ok(then(node))
+    // In one place: what is called here nests as deeply as the value does, each time with all of its frame.
+    then(node)
 }
 
 /// The bytes of a key that is no string of characters; None when JSON has none for it.

@@ -8,6 +8,9 @@ use super::table::{Default, Extra, Field, Flags, Record, Target, Type, Union};
 use super::union::union_of;
 use crate::json::{MAX_DEPTH, Writer};
 
+/// Levels of nesting that are written by recursion.
+const SHALLOW: usize = 64;
+
 /// What a value of a source is.
 #[derive(Clone, Copy, Debug)]
 pub enum Node<'n> {
@@ -69,12 +72,12 @@ pub trait Source {
     /// Calls `then` with the string that a name is.
     ///
     /// # Errors
-    /// Of reading.
-    fn spelled<R>(
+    /// Those of `then`, and of reading.
+    fn spelled(
         &self,
         key: &Self::Key,
-        then: impl FnOnce(Node<'_>) -> R,
-    ) -> Result<R, Failure<Self::Error>>;
+        then: impl FnOnce(Node<'_>) -> Written<Self>,
+    ) -> Written<Self>;
     /// Calls `each` for the items of a list.
     ///
     /// # Errors
@@ -179,17 +182,7 @@ impl<'s, 'o, S: Source> Encoder<'s, 'o, S> {
     /// # Errors
     /// The first value that cannot be written.
     pub fn value(&mut self, ty: &Type, value: &S::Value, position: Position) -> Written<S> {
-        self.write_node(ty, value, position, self.source.node(value))
-    }
-
-    /// The same for a value that was looked at.
-    pub(super) fn write_node(
-        &mut self,
-        ty: &Type,
-        value: &S::Value,
-        position: Position,
-        node: Node<'_>,
-    ) -> Written<S> {
+        let node = self.source.node(value);
         match node {
             Node::Str(text) => self.writer().string(text),
             Node::Record(record) => {
@@ -208,16 +201,19 @@ impl<'s, 'o, S: Source> Encoder<'s, 'o, S> {
                 }
             }
             Node::Wtf8(text) => self.writer().wtf8(text),
+            // The short way takes stack for each level, and less time.
+            Node::List | Node::Map if self.depth >= SHALLOW && matches!(ty, Type::Any) => {
+                self.open(value, matches!(node, Node::Map))?;
+            }
             Node::List => {
-                let Type::List(item) = ty else { return self.open(value, false) };
                 self.deeper()?;
-                self.list(item, value)?;
+                self.list(ty, value)?;
                 self.depth -= 1;
             }
             Node::Map => {
-                let Type::Map(item) = ty else { return self.open(value, true) };
                 self.deeper()?;
-                self.map(item, value)?;
+                self.out.push(b'{');
+                self.map(ty, value, false)?;
                 self.depth -= 1;
             }
             Node::Foreign(record) => return self.foreign(ty, record, value, position),
@@ -273,7 +269,11 @@ impl<'s, 'o, S: Source> Encoder<'s, 'o, S> {
         Ok(())
     }
 
-    fn list(&mut self, item: &Type, value: &S::Value) -> Written<S> {
+    fn list(&mut self, ty: &Type, value: &S::Value) -> Written<S> {
+        let item = match ty {
+            Type::List(item) => item,
+            _ => &Type::Any,
+        };
         let position = position_of(item);
         self.out.push(b'[');
         let mut index = 0;
@@ -290,10 +290,13 @@ impl<'s, 'o, S: Source> Encoder<'s, 'o, S> {
         Ok(())
     }
 
-    fn map(&mut self, item: &Type, value: &S::Value) -> Written<S> {
+    /// The members of a map and the closing brace; `later` when members stand before them.
+    fn map(&mut self, ty: &Type, value: &S::Value, mut later: bool) -> Written<S> {
+        let item = match ty {
+            Type::Map(item) => item,
+            _ => &Type::Any,
+        };
         let position = position_of(item);
-        let mut later = false;
-        self.out.push(b'{');
         self.source.each_member(value, |key, place| {
             self.key(key, &mut later)?;
             self.value(item, place, position).map_err(|failure| located(failure, Loc::Key))

@@ -1,6 +1,6 @@
 //! Open values: containers whose items may be anything.
 //!
-//! Owns the way through them, which takes no stack: how deep such a value is is up to who has sent it.
+//! Owns the way through deep ones, which takes no stack: how deep such a value is is up to who has sent it.
 
 use super::encode::{Encoder, Node, Source, Written, located, position_of};
 use super::fault::Loc;
@@ -56,7 +56,7 @@ impl<S: Source> Encoder<'_, '_, S> {
             level.begun += 1;
             if let Some(key) = key {
                 let written = source.spelled(&key, |node| self.key(node, &mut later));
-                if let Err(failure) = written.and_then(std::convert::identity) {
+                if let Err(failure) = written {
                     // Where it is missing it is no place.
                     levels.pop();
                     return Err(failure);
@@ -67,7 +67,7 @@ impl<S: Source> Encoder<'_, '_, S> {
             match source.node(&item) {
                 Node::List => self.begin(&item, false, levels)?,
                 Node::Map => self.begin(&item, true, levels)?,
-                node => self.write_node(&Type::Any, &item, position_of(&Type::Any), node)?,
+                _ => self.value(&Type::Any, &item, position_of(&Type::Any))?,
             }
         }
         Ok(())

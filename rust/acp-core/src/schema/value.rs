@@ -320,12 +320,12 @@ impl<'v> Source for Reader<'v> {
         })
     }
 
-    fn spelled<R>(
+    fn spelled(
         &self,
         key: &&'v Text<'static>,
-        then: impl FnOnce(Node<'_>) -> R,
-    ) -> Result<R, Failed> {
-        Ok(then(text_node(key)))
+        then: impl FnOnce(Node<'_>) -> Written<Self>,
+    ) -> Written<Self> {
+        then(text_node(key))
     }
 
     fn node<'n>(&self, value: &'n &'v Value) -> Node<'n> {
