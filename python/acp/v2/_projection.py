@@ -131,7 +131,8 @@ class SessionProjection:
         These are the params of `session/update` above all, or the update in them, as
         `session.updates()` gives it; further the params of `session/request_permission`, which may
         tell of a tool call, and the results that bring configuration options, commands or the
-        title. Those that do not name their session are taken to be of this one.
+        title. Those that do not name their session are taken to be of this one. Programs that keep
+        single objects themselves have `acp.v2.apply_update`.
 
         Returns False, and changes nothing, when the message names another session. Raises
         TypeError for other objects, and ValidationError for one that could not have been received:
