@@ -31,12 +31,13 @@ _log = logging.getLogger("acp")
 class Answers:
     """Queues the answers of one connection."""
 
-    __slots__ = ("_cancelled_turn", "_core", "_options", "_refused")
+    __slots__ = ("_cancelled_turn", "_core", "_lax", "_options", "_refused")
 
     def __init__(self, core: Core, options: ConnectionOptions, profile: Profile) -> None:
         self._core = core
         self._options = options
         self._cancelled_turn = profile.cancelled_turn
+        self._lax = profile.lax
         self._refused = 0
         """How many requests did not fit."""
 
@@ -89,7 +90,7 @@ class Answers:
         code = self._error(run, exc)
         if isinstance(exc, RequestError):
             return
-        if isinstance(exc, ValidationError):
+        if isinstance(exc, ValidationError) and code == -32602:
             self._refused += 1
             by_now = told(self._refused)
             if by_now is not None:
@@ -122,7 +123,11 @@ class Answers:
     def error_of(self, exc: BaseException, method: str, *, cancelled: bool = False) -> WireError:
         """What the peer gets to see of an exception."""
         return wire_error(
-            exc, method=method, cancelled=cancelled, expose=self._options.expose_internal_errors
+            exc,
+            method=method,
+            cancelled=cancelled,
+            expose=self._options.expose_internal_errors,
+            lax=self._lax,
         )
 
     def _write(

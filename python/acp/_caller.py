@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from anyio import move_on_after
 
-from acp._calls import Call, Calls, session_of
+from acp._calls import Call, Calls, outcome, session_of
 from acp._dropped import Dropped
 from acp._entry import check_thread
 from acp._router import HELD_RESPONSES, NAMING_RESPONSES
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from acp._cancellation import Cancellation
     from acp._core import HandlerRun
     from acp._dispatcher import Dispatcher
+    from acp._malformed_input import MalformedInput
     from acp._options import ConnectionOptions
     from acp._outbox import Outbox
     from acp._profile import Profile
@@ -57,6 +58,7 @@ class Caller:
         "_core",
         "_dispatcher",
         "_ended",
+        "_malformed",
         "_outbox",
         "_see",
         "_send_cancel_request",
@@ -74,6 +76,7 @@ class Caller:
         workers: Workers,
         outbox: Outbox,
         dispatcher: Dispatcher,
+        malformed: MalformedInput,
         options: ConnectionOptions,
         profile: Profile,
     ) -> None:
@@ -84,6 +87,7 @@ class Caller:
         """The primitives of the loop."""
         self._outbox = outbox
         self._dispatcher = dispatcher
+        self._malformed = malformed
         self._send_cancel_request = options.send_cancel_request
         self._turn = profile.turn
         self._see: See | None = None
@@ -137,6 +141,14 @@ class Caller:
             raise
         self._dispatcher.call_ended(run)
         return answer
+
+    def outcome(self, answer: Any) -> Any:
+        """The result that an answer holds. Raises what it stands for."""
+        try:
+            return outcome(answer)
+        except (ValueError, Warning) as exc:
+            self._malformed.result(answer, exc)
+            raise
 
     def expects(self, call: Call) -> bool:
         """Whether the answer of a call is still to come, and not given up."""

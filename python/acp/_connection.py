@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from anyio import CancelScope, WouldBlock, create_task_group
 
 from acp import _core
-from acp._calls import Calls, outcome, session_of
+from acp._calls import Calls, session_of
 from acp._dispatcher import Dispatcher
 from acp._early import hold_back
 from acp._ending import Ending
@@ -126,7 +126,14 @@ class Connection:
             overtakes=profile.overtakes,
         )
         self.caller = caller(
-            self.core, self._calls, self._workers, self._outbox, self._dispatcher, options, profile
+            self.core,
+            self._calls,
+            self._workers,
+            self._outbox,
+            self._dispatcher,
+            self._malformed,
+            options,
+            profile,
         )
         """Its requests of the peer."""
         self._ending.attach(self.caller, self.serving, self._dispatcher, self._outbox)
@@ -149,16 +156,8 @@ class Connection:
         self.check_open()
         call = self.caller.begin(method, params)
         if timeout is None:
-            return self.outcome(await self.caller.answer(call))
-        return self.outcome(await self.caller.answer_within(call, timeout))
-
-    def outcome(self, answer: Any) -> Any:
-        """The result that an answer holds. Raises what it stands for."""
-        try:
-            return outcome(answer)
-        except (ValueError, Warning) as exc:
-            self._malformed.result(answer, exc)
-            raise
+            return self.caller.outcome(await self.caller.answer(call))
+        return self.caller.outcome(await self.caller.answer_within(call, timeout))
 
     def unread(self, event: Any, exc: Exception) -> None:
         """The params of a message do not fit its method."""

@@ -436,8 +436,13 @@ class Connection:
         """
     def take_output(self) -> bytes:
         """The queued bytes: whole frames, each ending in a newline."""
+    def abandon_output(self) -> None:
+        """Drops what is queued, and replies that wait for others of their batches."""
     @property
     def output_size(self) -> int: ...
+    @property
+    def held_replies(self) -> int:
+        """Bytes of memory that replies take which wait for others of their batches."""
     @property
     def pending(self) -> list[tuple[int, str]]:
         """Id and method of each request of ours that waits for its answer."""

@@ -10,10 +10,13 @@ from typing import Any, NamedTuple
 
 from acp.exceptions import RequestError, ValidationError
 
-__all__ = ("NO_DATA", "WireError", "wire_error")
+__all__ = ("NO_DATA", "WireError", "blame_params", "wire_error")
 
 NO_DATA: Any = object()
 """Stands for an error object without the member `data`."""
+
+
+_OF_PARAMS = "_of_params"
 
 
 class WireError(NamedTuple):
@@ -24,8 +27,22 @@ class WireError(NamedTuple):
     data: Any = NO_DATA
 
 
+def blame_params(exc: Exception) -> None:
+    """Marks an exception as what the params of a request have raised that do not fit.
+
+    Code of a handler may raise the same type, for an object of its own that does not fit.
+    """
+    if isinstance(exc, ValidationError):
+        vars(exc)[_OF_PARAMS] = True
+
+
 def wire_error(
-    exc: BaseException, *, method: str, cancelled: bool = False, expose: bool = False
+    exc: BaseException,
+    *,
+    method: str,
+    cancelled: bool = False,
+    expose: bool = False,
+    lax: bool = False,
 ) -> WireError:
     """The error object that answers a request whose handling ended with `exc`.
 
@@ -35,6 +52,8 @@ def wire_error(
         cancelled: Whether `exc` is a cancellation.
         expose: Whether the text of an unexpected exception may be shown to the peer; otherwise only
             the name of its type, because texts of exceptions carry values.
+        lax: Whether every ValidationError stands for params that do not fit, as with the official
+            Python SDK; otherwise those that `blame_params` was told of.
     """
     if cancelled:
         exc = RequestError.request_cancelled()
@@ -42,7 +61,7 @@ def wire_error(
         exc = RequestError.method_not_found(method)
     if isinstance(exc, RequestError):
         return WireError(exc.code, exc.message, NO_DATA if exc.data is None else exc.data)
-    if isinstance(exc, ValidationError):
+    if isinstance(exc, ValidationError) and (lax or _OF_PARAMS in vars(exc)):
         return WireError(-32602, "Invalid params", [_fault(fault) for fault in exc.errors()])
     data = {"type": type(exc).__name__}
     if expose:

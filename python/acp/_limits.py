@@ -53,7 +53,8 @@ class Limits:
     """Output not yet taken by the transport, above which awaited sends wait."""
     unsent_bytes_hard: int = 64 * 1024 * 1024
     """Answers are accepted also above that; the connection ends when there is so much already and
-    the peer takes nothing.
+    the peer takes nothing, or when so much is held by batches of which other requests are not
+    answered.
     """
     early_messages: int = 1024
     """With `hold_early_updates`: notifications that wait for the answer of one request; of more,

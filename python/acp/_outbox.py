@@ -31,7 +31,10 @@ _NOTHING = memoryview(b"")
 class _Output(Protocol):
     @property
     def output_size(self) -> int: ...
+    @property
+    def held_replies(self) -> int: ...
     def take_output(self) -> bytes: ...
+    def abandon_output(self) -> None: ...
 
 
 class Outbox:
@@ -101,10 +104,11 @@ class Outbox:
 
     def _check_size(self) -> None:
         """The other end takes nothing at the moment, or nothing any more."""
+        held = self._core.held_replies
         if self.broken:
-            self._core.take_output()
-        elif self._over:
-            size = self._core.output_size
+            self._core.abandon_output()
+        elif self._over or held > self._limits.unsent_bytes_hard:
+            size = self._core.output_size + held
             self._break(OverflowError(f"{size} bytes of output wait, and the peer takes nothing"))
         else:
             # One message may be as long as it likes.
@@ -161,6 +165,9 @@ class Outbox:
         if self._writing:
             return
         data = self._take_output()
+        if self._core.held_replies > self._limits.unsent_bytes_hard:
+            self._break(OverflowError("replies wait for others of their batches, and are too many"))
+            return
         if data and not self.broken:
             try:
                 taken = self._transport.send_nowait(data)
@@ -201,7 +208,7 @@ class Outbox:
     def _break(self, exc: Exception) -> None:
         self.broken = True
         self._backlog = _NOTHING
-        self._core.take_output()
+        self._core.abandon_output()
         self._wake()
         self._failed(exc)
 

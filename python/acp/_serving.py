@@ -15,6 +15,7 @@ from anyio import CancelScope
 from acp._answers import Answers
 from acp._dropped import Dropped
 from acp._entry import check_thread
+from acp._errors import blame_params
 from acp._lanes import AfterRun, RequestRun
 from acp._runtime.flag import Flag
 from acp.exceptions import RequestError
@@ -145,6 +146,7 @@ class Serving:
             return event.params()
         except Exception as exc:
             self._malformed.params(event, exc, answered=True)
+            blame_params(exc)
             raise
 
     def _end(self, run: RequestRun, answer: Callable[..., None], *args: Any) -> None:

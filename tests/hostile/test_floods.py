@@ -5,6 +5,7 @@ each request has one answer.
 from __future__ import annotations
 
 import gc
+import json
 from collections import Counter
 from typing import Any
 
@@ -187,3 +188,55 @@ async def test_handles_that_are_dropped_are_each_told_once_and_leave_nothing() -
         counters = connection.stats().counters
     assert counters["swallowed_responses"] == count
     assert counters["rejected_response"] == 0
+
+
+def array_of(hanging: int, count: int, first: int) -> list[dict[str, Any]]:
+    """One array: a request that nobody answers, and many that are answered at once."""
+    version = {"jsonrpc": "2.0"}
+    echoes = [
+        {**version, "id": first + number, "method": "_echo", "params": {}}
+        for number in range(count)
+    ]
+    return [{**version, "id": hanging, "method": "_hang", "params": {}}, *echoes]
+
+
+@pytest.mark.parametrize("text", [10_000, 1])
+async def test_replies_that_wait_for_one_of_their_array_end_the_connection_above_a_bound(
+    text: int,
+) -> None:
+    """What a peer can have kept with one request that hangs in each of many arrays."""
+    hard, count = 500_000, 40 if text > 1 else 1000
+    deferring = Deferring(unsent_bytes_hard=hard, closing=0.05, draining=0.05)
+    held: list[int] = []
+
+    @deferring.agent.on_request("_echo")
+    def echo(params: Any, ctx: v2.Context) -> dict[str, str]:
+        held.append(ctx.connection.raw.core.held_replies)
+        return {"text": "x" * text}
+
+    async with opened(deferring.agent) as (connection, peer):
+        for number in range(100):
+            line = json.dumps(array_of(-1 - number, count, number * count)) + "\n"
+            try:
+                await within(peer.transport.send(line.encode()))
+            except anyio.BrokenResourceError:
+                break
+        await within(connection.wait_closed())
+        assert hard / 2 < max(held) < hard + 2 * count * (text + 200)
+        assert connection.raw.core.held_replies == 0
+
+
+async def test_replies_of_arrays_are_held_up_to_the_bound_and_go_out_together() -> None:
+    deferring = Deferring(unsent_bytes_hard=10_000_000)
+    deferring.agent.on_request("_echo")(lambda params: {"text": "x" * 1000})
+    async with opened(deferring.agent) as (connection, peer):
+        for number in range(5):
+            line = json.dumps(array_of(-1 - number, 100, number * 100)) + "\n"
+            await within(peer.transport.send(line.encode()))
+        await until(lambda: len(deferring.responders) == 5)
+        await until(lambda: connection.raw.core.held_replies > 500_000)
+        for responder in deferring.responders:
+            assert responder.respond({})
+        arrays = [await peer.receive() for _ in range(5)]
+        assert [len(array) for array in arrays] == [101] * 5
+        assert connection.raw.core.held_replies == 0

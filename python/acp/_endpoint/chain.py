@@ -14,8 +14,9 @@ from acp._core import Model, decode, encode
 from acp._endpoint.handlers import Unhandled
 from acp._endpoint.message import Message
 from acp._endpoint.user_types import to_wire
+from acp._errors import blame_params
 from acp._stepping import current_run
-from acp.exceptions import RequestError
+from acp.exceptions import RequestError, ValidationError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -129,7 +130,12 @@ class Chain:
             if isinstance(params, Model) and self._facts.fits(type(params), method.params):
                 return params
             raw = encode(params, version=self._facts.version)
-        return decode(self._facts.version, method.params, raw or b"null")
+        try:
+            return decode(self._facts.version, method.params, raw or b"null")
+        except ValidationError as exc:
+            if not message.is_replaced:
+                blame_params(exc)
+            raise
 
     def result(self, wire: str, value: Any, run: Any = None) -> Any:
         """The result of a request, as it is written.

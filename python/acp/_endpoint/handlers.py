@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, cast, final
 
 from acp._endpoint.user_types import of_user
+from acp._errors import blame_params
+from acp.exceptions import ValidationError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -124,7 +126,11 @@ def make(kind: Kind, wire: str | None, function: Callable[..., Any], params: Any
     else:
 
         def call(message: Any, context: Callable[[], Context]) -> Any:
-            converted = of_user(params, message)
+            try:
+                converted = of_user(params, message)
+            except ValidationError as exc:
+                blame_params(exc)
+                raise
             return function(converted, context()) if with_context else function(converted)
 
     direct = None if with_context or params is not None else function

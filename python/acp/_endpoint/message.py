@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from acp._errors import blame_params
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -57,6 +59,7 @@ class Message:
                 self._params = self._event.params()
             except Exception as exc:
                 self._unread(self._event, exc)
+                blame_params(exc)
                 raise
         return self._params
 

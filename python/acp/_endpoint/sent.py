@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from acp._calls import outcome
-from acp.exceptions import RequestError, ValidationError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -33,10 +32,11 @@ Maps = tuple["Callable[[Any], Any]", ...]
 class Outcome(Generic[R_co]):
     """How a request ended: with a result, or with what went wrong."""
 
-    __slots__ = ("_answer", "_error", "_maps", "_result")
+    __slots__ = ("_answer", "_error", "_maps", "_read", "_result")
 
-    def __init__(self, answer: Any, maps: Maps = ()) -> None:
+    def __init__(self, answer: Any, maps: Maps = (), read: Callable[[Any], Any] = outcome) -> None:
         self._answer = answer
+        self._read = read
         self._maps: Maps | None = maps
         self._result: Any = None
         self._error: Exception | None = None
@@ -54,7 +54,7 @@ class Outcome(Generic[R_co]):
         if maps is not None:
             # Read and converted once, however often it is asked for.
             try:
-                value = outcome(self._answer)
+                value = self._read(self._answer)
                 for function in maps:
                     value = function(value)
                 self._result = value
@@ -66,6 +66,11 @@ class Outcome(Generic[R_co]):
     def event(self) -> Any:
         """The answer as the core gave it, or the exception in its place."""
         return self._answer
+
+    @property
+    def reader(self) -> Callable[[Any], Any]:
+        """Makes a result of an answer, and tells the hook of one that does not fit."""
+        return self._read
 
 
 class CancelHandle:
@@ -137,7 +142,8 @@ class SentRequest(Generic[R_co]):
             answering = self._caller.answer(call)
         else:
             answering = self._caller.answer_within(call, self._timeout)
-        return Outcome[R_co]((yield from answering.__await__()), self._maps).result()
+        answer = yield from answering.__await__()
+        return Outcome[R_co](answer, self._maps, self._caller.outcome).result()
 
     def on_result(self, callback: Callable[[Outcome[R_co]], Any]) -> CancelHandle:
         """Has `callback`, sync or async, called with the outcome in the answer's place.
@@ -152,10 +158,10 @@ class SentRequest(Generic[R_co]):
         connection has ended, in which it would run.
         """
         _check_callable(callback)
-        maps = self._maps
+        maps, read = self._maps, self._caller.outcome
 
         def called(answer: Any) -> Any:
-            ended = Outcome[R_co](answer, maps)
+            ended = Outcome[R_co](answer, maps, read)
             if maps:
                 ended.error()
             return callback(ended)
@@ -384,7 +390,4 @@ def _fail(responder: Responder, event: Any, error: Exception) -> None:
     """Answers with what a request of this side has ended with, other than a result."""
     if getattr(event, "outcome", None) == "error" and responder.forward(event):
         return
-    if isinstance(error, ValidationError):
-        # What does not fit are not the params of the request that is answered.
-        error = RequestError.internal_error({"type": type(error).__name__})
     responder.error(error)

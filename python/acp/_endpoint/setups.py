@@ -24,7 +24,8 @@ _UNKNOWN_SESSION = -32002
 """The code of an agent that does not know the session."""
 
 _SETUPS = frozenset({"session/new", "session/load", "session/resume", "session/fork"})
-_ENDINGS = frozenset({"session/close", "session/delete"})
+# Archiving closes a session that is open.
+_ENDINGS = frozenset({"session/close", "session/delete", "session/archive"})
 
 
 class Setup:

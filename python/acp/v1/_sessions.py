@@ -326,7 +326,7 @@ def _put_outcome(
     feed: weakref.ref[Feed[SessionMessage | PromptOutcome]], ended: Outcome[schema.PromptResponse]
 ) -> Slot[None] | None:
     found = feed()
-    outcome = PromptOutcome(ended.event, ())
+    outcome = PromptOutcome(ended.event, (), ended.reader)
     return None if found is None else found.put(outcome, 0, is_lasting=True)
 
 

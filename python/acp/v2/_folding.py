@@ -87,7 +87,8 @@ def apply_update(stored: _Upsert, update: _Upsert) -> None:
     `update` is left as it is, and shares no list with `stored` afterwards.
 
     That both are about one entity is the caller's affair: ids are not compared, and `stored` keeps
-    its own. Pieces that updates append are none of this function's.
+    its own. Pieces that updates append are none of this function's; a whole session, and those,
+    are `SessionProjection.apply`'s.
 
     Raises TypeError when the two are updates of different kinds, or none that change an entity.
     """

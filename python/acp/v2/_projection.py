@@ -54,6 +54,7 @@ if TYPE_CHECKING:
         PromptSuggestion,
         SessionConfigOption,
         SessionMessage,
+        SessionUpdate,
         StateUpdate,
         SubagentUpdate,
         UserMessage,
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
 
     Message: TypeAlias = (
         UpdateSessionNotification
+        | SessionUpdate
         | RequestPermissionRequest
         | NewSessionResponse
         | ResumeSessionResponse
@@ -126,19 +128,24 @@ class SessionProjection:
     def apply(self, message: Message) -> bool:
         """Applies a message that says something about the session.
 
-        These are the params of `session/update` above all; further the params of
-        `session/request_permission`, which may tell of a tool call, and the results that bring
-        configuration options, commands or the title. Those that do not name their session are
-        taken to be of this one.
+        These are the params of `session/update` above all, or the update in them, as
+        `session.updates()` gives it; further the params of `session/request_permission`, which may
+        tell of a tool call, and the results that bring configuration options, commands or the
+        title. Those that do not name their session are taken to be of this one. Programs that keep
+        single objects themselves have `acp.v2.apply_update`.
 
         Returns False, and changes nothing, when the message names another session. Raises
         TypeError for other objects, and ValidationError for one that could not have been received:
         what is kept are copies, made by writing and reading.
         """
-        if getattr(message, "session_id", self.session_id) != self.session_id:
+        # The session that an update may name is another one, which it is about.
+        is_update = rule_of(type(message)) is not None
+        if not is_update and getattr(message, "session_id", self.session_id) != self.session_id:
             return False
         try:
-            if isinstance(message, UpdateSessionNotification):
+            if is_update:
+                self._apply(message)
+            elif isinstance(message, UpdateSessionNotification):
                 self._apply(message.update)
             else:
                 self._apply_other(message)

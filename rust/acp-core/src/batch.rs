@@ -47,11 +47,18 @@ impl Batch {
     }
 }
 
+/// Memory of a reply: short ones take more for their place than for their text.
+fn cost(reply: &[u8]) -> usize {
+    reply.len() + 2 * size_of::<Option<Vec<u8>>>()
+}
+
 /// The batches of a connection that are not answered yet.
 #[derive(Debug, Default)]
 pub(crate) struct Batches {
     next: u64,
     open: BTreeMap<BatchKey, Batch>,
+    /// Memory of the replies that are there, of all batches.
+    held: usize,
     notifications: BTreeMap<Token, BatchKey>,
 }
 
@@ -87,9 +94,12 @@ impl Batches {
     }
 
     /// Puts a reply in its place.
-    pub(crate) fn fill(&mut self, slot: Slot, reply: Vec<u8>, out: &mut Vec<u8>) {
+    pub(crate) fn fill(&mut self, slot: Slot, mut reply: Vec<u8>, out: &mut Vec<u8>) {
         let Some(batch) = self.open.get_mut(&slot.batch) else { return };
         if let Some(place @ None) = batch.replies.get_mut(slot.place) {
+            // It may be here for long, and was written with room to spare.
+            reply.shrink_to_fit();
+            self.held += cost(&reply);
             *place = Some(reply);
             batch.missing -= 1;
             self.send_when_done(slot.batch, out);
@@ -105,6 +115,18 @@ impl Batches {
         }
     }
 
+    /// Bytes of memory that replies take which wait for others of their batches.
+    pub(crate) fn held(&self) -> usize {
+        self.held
+    }
+
+    /// Forgets all batches: nobody takes what they would be answered with.
+    pub(crate) fn abandon(&mut self) {
+        self.open.clear();
+        self.notifications.clear();
+        self.held = 0;
+    }
+
     /// Number of batches that are not answered yet.
     pub(crate) fn len(&self) -> usize {
         self.open.len()
@@ -114,6 +136,7 @@ impl Batches {
         if self.open.get(&key).is_some_and(Batch::is_done)
             && let Some(batch) = self.open.remove(&key)
         {
+            self.held -= batch.replies.iter().flatten().map(|reply| cost(reply)).sum::<usize>();
             batch.write(out);
         }
     }

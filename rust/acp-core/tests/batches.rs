@@ -423,3 +423,25 @@ fn answers_that_were_written_over_several_lines_leave_on_one() {
     side.answer(1, "[\n]");
     assert_eq!(side.sent(), format!("[{},{}]\n", result("1", "{ }"), result("2", "[ ]")));
 }
+
+#[test]
+fn what_replies_take_is_told_until_their_array_is_complete_or_nobody_takes_it() {
+    let mut side = Side::agent();
+    side.line(batch(&[&request("1"), &request("2"), &request("3")]));
+    side.line(batch(&[&request("4"), NOTE]));
+    assert_eq!(side.connection.held_replies(), 0);
+    side.answer(1, "\"0123456789\"");
+    let one = side.connection.held_replies();
+    assert!(one > result("2", "\"0123456789\"").len());
+    side.answer(2, "3");
+    side.answer(3, "4");
+    assert!(side.connection.held_replies() > one);
+    side.answer(0, "1");
+    assert_eq!(side.sent().matches('\n').count(), 1);
+    // Of the other array the notification is not handled yet.
+    assert!(side.connection.held_replies() > 0);
+    side.connection.abandon_output();
+    assert_eq!((side.connection.held_replies(), side.connection.open_batches()), (0, 0));
+    side.line(batch(&[&request("5")]));
+    assert_eq!(side.connection.open_batches(), 1);
+}

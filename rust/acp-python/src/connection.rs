@@ -476,6 +476,15 @@ impl Connection {
         self.core.output_len()
     }
 
+    fn abandon_output(&mut self) {
+        self.core.abandon_output();
+    }
+
+    #[getter]
+    fn held_replies(&self) -> usize {
+        self.core.held_replies()
+    }
+
     #[getter]
     fn pending(&self) -> Vec<(i64, String)> {
         self.core.pending().map(|(id, method)| (id, method.to_owned())).collect()

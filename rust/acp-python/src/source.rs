@@ -3,7 +3,7 @@
 //! Owns the reading of objects of the schema and of plain data: None, bool, int, float, str, list, tuple, dict.
 
 use acp_core::json::Writer;
-use acp_core::schema::encode::{Failure, Node, Source, Written};
+use acp_core::schema::encode::{Failure, Node, Source, Stepped, Written};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
@@ -22,6 +22,46 @@ pub struct PySource<'py> {
 }
 
 type Object<'py> = Bound<'py, PyAny>;
+
+/// The rest of a list, a tuple or a dict.
+pub enum Walk<'py> {
+    List(Bound<'py, PyList>, usize),
+    Tuple(Bound<'py, PyTuple>, usize),
+    Dict(Members<'py>),
+}
+
+/// The rest of a dict.
+pub struct Members<'py> {
+    dict: Bound<'py, PyDict>,
+    length: usize,
+    place: ffi::Py_ssize_t,
+}
+
+impl<'py> Members<'py> {
+    fn new(dict: Bound<'py, PyDict>) -> Self {
+        Self { length: dict.len(), dict, place: 0 }
+    }
+
+    /// The next member.
+    #[inline]
+    fn next(&mut self) -> Result<Option<(Object<'py>, Object<'py>)>, Failure<PyErr>> {
+        if self.dict.len() != self.length {
+            return Err(failed(pyo3::exceptions::PyRuntimeError::new_err(
+                "the dict changed while it was written",
+            )));
+        }
+        let py = self.dict.py();
+        let (mut key, mut value) = (std::ptr::null_mut(), std::ptr::null_mut());
+        let (dict, place) = (self.dict.as_ptr(), &raw mut self.place);
+        // SAFETY: a valid dict; the results are borrowed and get references of their own before anything else runs.
+        unsafe {
+            if ffi::PyDict_Next(dict, place, &raw mut key, &raw mut value) == 0 {
+                return Ok(None);
+            }
+            Ok(Some((Bound::from_borrowed_ptr(py, key), Bound::from_borrowed_ptr(py, value))))
+        }
+    }
+}
 
 fn failed(error: impl Into<PyErr>) -> Failure<PyErr> {
     Failure::Failed(error.into())
@@ -46,6 +86,41 @@ impl<'py> Source for PySource<'py> {
     type Value = Object<'py>;
     type Shape = Option<&'static Class>;
     type Error = PyErr;
+    type Walk = Walk<'py>;
+    type Key = Object<'py>;
+
+    fn walk(&self, value: &Object<'py>) -> Result<Walk<'py>, Failure<PyErr>> {
+        if let Ok(list) = value.cast::<PyList>() {
+            return Ok(Walk::List(list.clone(), 0));
+        }
+        if let Ok(dict) = value.cast::<PyDict>() {
+            return Ok(Walk::Dict(Members::new(dict.clone())));
+        }
+        Ok(Walk::Tuple(value.cast::<PyTuple>().map_err(failed)?.clone(), 0))
+    }
+
+    #[inline]
+    fn step(&self, walk: &mut Walk<'py>) -> Stepped<Self> {
+        let (item, at) = match walk {
+            Walk::Dict(members) => {
+                return Ok(members.next()?.map(|(key, value)| (Some(key), value)));
+            }
+            Walk::List(list, at) if *at < list.len() => (list.get_item(*at), at),
+            Walk::Tuple(tuple, at) if *at < tuple.len() => (tuple.get_item(*at), at),
+            Walk::List(..) | Walk::Tuple(..) => return Ok(None),
+        };
+        *at += 1;
+        Ok(Some((None, item.map_err(failed)?)))
+    }
+
+    #[inline]
+    fn spelled(
+        &self,
+        key: &Object<'py>,
+        then: impl FnOnce(Node<'_>) -> Written<Self>,
+    ) -> Written<Self> {
+        spelled(key, then)
+    }
 
     #[inline]
     fn node<'n>(&self, value: &'n Object<'py>) -> Node<'n> {
@@ -104,26 +179,11 @@ impl<'py> Source for PySource<'py> {
     where
         F: FnMut(Node<'_>, &Object<'py>) -> Written<Self>,
     {
-        let map = map.cast::<PyDict>().map_err(failed)?;
-        let length = map.len();
-        let mut place = 0;
-        let (mut key, mut value) = (std::ptr::null_mut(), std::ptr::null_mut());
-        loop {
-            // SAFETY: a valid dict; the results are borrowed and get references of their own before anything else runs.
-            let (key, value): (Object<'py>, Object<'py>) = unsafe {
-                if ffi::PyDict_Next(map.as_ptr(), &raw mut place, &raw mut key, &raw mut value) == 0
-                {
-                    return Ok(());
-                }
-                (Bound::from_borrowed_ptr(self.py, key), Bound::from_borrowed_ptr(self.py, value))
-            };
-            member(&key, &value, &mut each)?;
-            if map.len() != length {
-                return Err(failed(pyo3::exceptions::PyRuntimeError::new_err(
-                    "the dict changed while it was written",
-                )));
-            }
+        let mut members = Members::new(map.cast::<PyDict>().map_err(failed)?.clone());
+        while let Some((key, value)) = members.next()? {
+            spelled(&key, |node| each(node, &value))?;
         }
+        Ok(())
     }
 
     fn each_extra<F>(&self, object: &Object<'py>, each: F) -> Written<Self>
@@ -170,11 +230,11 @@ impl<'py> Source for PySource<'py> {
     }
 }
 
-/// Gives one member of a dict to `each`. Keys are written as Python's own writer does: numbers, booleans and None, too.
-fn member<'py, F>(key: &Object<'py>, value: &Object<'py>, each: &mut F) -> Written<PySource<'py>>
-where
-    F: FnMut(Node<'_>, &Object<'py>) -> Written<PySource<'py>>,
-{
+/// Calls `then` with the name of a member. Keys are written as Python's own writer does: numbers, booleans and None, too.
+fn spelled<'py>(
+    key: &Object<'py>,
+    then: impl FnOnce(Node<'_>) -> Written<PySource<'py>>,
+) -> Written<PySource<'py>> {
     let spelled;
     let text = key.cast::<PyString>().ok().and_then(|key| key.to_str().ok());
     let node = if let Some(text) = text {
@@ -187,7 +247,7 @@ where
         }
     };
     // In one place: what is called here nests as deeply as the value does, each time with all of its frame.
-    each(node, value)
+    then(node)
 }
 
 /// The bytes of a key that is no string of characters; None when JSON has none for it.

@@ -294,6 +294,18 @@ impl Connection {
         self.state.batches.len()
     }
 
+    /// Drops what is queued, and the replies that wait for others of their batches: nobody takes them any more.
+    pub fn abandon_output(&mut self) {
+        self.state.batches.abandon();
+        drop(self.take_output());
+    }
+
+    /// Bytes of memory that replies take which wait for others of their batches.
+    #[must_use]
+    pub fn held_replies(&self) -> usize {
+        self.state.batches.held()
+    }
+
     /// Bytes of an unfinished frame that are held.
     #[must_use]
     pub fn input_len(&self) -> usize {

@@ -8,6 +8,9 @@ use super::table::{Default, Extra, Field, Flags, Record, Target, Type, Union};
 use super::union::union_of;
 use crate::json::{MAX_DEPTH, Writer};
 
+/// Levels of nesting that are written by recursion.
+const SHALLOW: usize = 64;
+
 /// What a value of a source is.
 #[derive(Clone, Copy, Debug)]
 pub enum Node<'n> {
@@ -49,9 +52,32 @@ pub trait Source {
     type Shape: Copy;
     /// What can go wrong in reading values.
     type Error;
+    /// A way through the items of a list or the members of a map.
+    type Walk;
+    /// The name of a member.
+    type Key;
 
     /// What a value is.
     fn node<'n>(&self, value: &'n Self::Value) -> Node<'n>;
+    /// Begins the way through a list or a map.
+    ///
+    /// # Errors
+    /// Of reading.
+    fn walk(&self, value: &Self::Value) -> Result<Self::Walk, Failure<Self::Error>>;
+    /// The next item, with its name where it is a member; None at the end.
+    ///
+    /// # Errors
+    /// Of reading.
+    fn step(&self, walk: &mut Self::Walk) -> Stepped<Self>;
+    /// Calls `then` with the string that a name is.
+    ///
+    /// # Errors
+    /// Those of `then`, and of reading.
+    fn spelled(
+        &self,
+        key: &Self::Key,
+        then: impl FnOnce(Node<'_>) -> Written<Self>,
+    ) -> Written<Self>;
     /// Calls `each` for the items of a list.
     ///
     /// # Errors
@@ -99,6 +125,12 @@ pub trait Source {
     }
 }
 
+/// What a step on a way through items returns.
+pub type Stepped<S> = Result<
+    Option<(Option<<S as Source>::Key>, <S as Source>::Value)>,
+    Failure<<S as Source>::Error>,
+>;
+
 /// What writing returns.
 pub type Written<S> = Result<(), Failure<<S as Source>::Error>>;
 
@@ -126,12 +158,12 @@ pub enum Position {
 
 /// Writes values by the tables.
 pub struct Encoder<'s, 'o, S> {
-    source: &'s S,
-    out: &'o mut Vec<u8>,
+    pub(super) source: &'s S,
+    pub(super) out: &'o mut Vec<u8>,
     keep_defaults: bool,
     /// An object of another schema is being written, and with it what it holds.
     foreign: bool,
-    depth: usize,
+    pub(super) depth: usize,
 }
 
 impl<'s, 'o, S: Source> Encoder<'s, 'o, S> {
@@ -150,7 +182,8 @@ impl<'s, 'o, S: Source> Encoder<'s, 'o, S> {
     /// # Errors
     /// The first value that cannot be written.
     pub fn value(&mut self, ty: &Type, value: &S::Value, position: Position) -> Written<S> {
-        match self.source.node(value) {
+        let node = self.source.node(value);
+        match node {
             Node::Str(text) => self.writer().string(text),
             Node::Record(record) => {
                 self.deeper()?;
@@ -168,6 +201,10 @@ impl<'s, 'o, S: Source> Encoder<'s, 'o, S> {
                 }
             }
             Node::Wtf8(text) => self.writer().wtf8(text),
+            // The short way takes stack for each level, and less time.
+            Node::List | Node::Map if self.depth >= SHALLOW && matches!(ty, Type::Any) => {
+                self.open(value, matches!(node, Node::Map))?;
+            }
             Node::List => {
                 self.deeper()?;
                 self.list(ty, value)?;
@@ -224,7 +261,7 @@ impl<'s, 'o, S: Source> Encoder<'s, 'o, S> {
         Ok(())
     }
 
-    fn deeper(&mut self) -> Written<S> {
+    pub(super) fn deeper(&mut self) -> Written<S> {
         if self.depth == MAX_DEPTH {
             return Err(fault(FaultKind::Depth));
         }
@@ -268,7 +305,7 @@ impl<'s, 'o, S: Source> Encoder<'s, 'o, S> {
         Ok(())
     }
 
-    fn key(&mut self, key: Node<'_>, later: &mut bool) -> Written<S> {
+    pub(super) fn key(&mut self, key: Node<'_>, later: &mut bool) -> Written<S> {
         if *later {
             self.out.push(b',');
         }
@@ -490,7 +527,7 @@ pub(super) fn takes_null(ty: &Type) -> bool {
     }
 }
 
-fn position_of(ty: &Type) -> Position {
+pub(super) fn position_of(ty: &Type) -> Position {
     union_of(ty).map_or(Position::Free, Position::In)
 }
 
@@ -500,7 +537,7 @@ fn fault<E>(kind: FaultKind) -> Failure<E> {
 }
 
 #[cold]
-fn located<E>(mut failure: Failure<E>, step: Loc) -> Failure<E> {
+pub(super) fn located<E>(mut failure: Failure<E>, step: Loc) -> Failure<E> {
     match &mut failure {
         Failure::Invalid(fault) => fault.path.push(step),
         Failure::Foreign(path) => path.push(step),

@@ -12,6 +12,7 @@ pub mod input;
 mod json_input;
 mod naming;
 mod notes;
+mod open;
 mod place;
 mod scalar;
 pub mod table;

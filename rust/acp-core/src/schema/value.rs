@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use super::decode::{Decoder, Failure, Options};
-use super::encode::{Encoder, Node, Position, Source, Written};
+use super::encode::{Encoder, Node, Position, Source, Stepped, Written};
 use super::fault::{Fault, FaultKind};
 use super::input::{Build, Input};
 use super::json_input::Json;
@@ -289,10 +289,44 @@ pub fn encode(ty: &Type, value: &Value, keep_defaults: bool) -> Result<Vec<u8>, 
 #[derive(Clone, Copy, Debug)]
 struct Reader<'v>(std::marker::PhantomData<&'v Value>);
 
+/// The rest of a list or a map.
+#[derive(Debug)]
+enum Walk<'v> {
+    Items(std::slice::Iter<'v, Value>),
+    Members(std::slice::Iter<'v, (Text<'static>, Value)>),
+}
+
+type Failed = super::encode::Failure<std::convert::Infallible>;
+
 impl<'v> Source for Reader<'v> {
     type Value = &'v Value;
     type Shape = ();
     type Error = std::convert::Infallible;
+    type Walk = Walk<'v>;
+    type Key = &'v Text<'static>;
+
+    fn walk(&self, value: &&'v Value) -> Result<Walk<'v>, Failed> {
+        Ok(match value {
+            Value::List(items) => Walk::Items(items.iter()),
+            Value::Map(members) => Walk::Members(members.iter()),
+            _ => Walk::Items([].iter()),
+        })
+    }
+
+    fn step(&self, walk: &mut Walk<'v>) -> Stepped<Self> {
+        Ok(match walk {
+            Walk::Items(items) => items.next().map(|item| (None, item)),
+            Walk::Members(members) => members.next().map(|(key, value)| (Some(key), value)),
+        })
+    }
+
+    fn spelled(
+        &self,
+        key: &&'v Text<'static>,
+        then: impl FnOnce(Node<'_>) -> Written<Self>,
+    ) -> Written<Self> {
+        then(text_node(key))
+    }
 
     fn node<'n>(&self, value: &'n &'v Value) -> Node<'n> {
         match value {

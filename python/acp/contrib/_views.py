@@ -1,0 +1,99 @@
+"""What views have in common: objects that tell a state, belong to who asked, and cannot be changed.
+
+Owns their methods and the members of a tool call. It knows no message.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+from acp.schema import BaseModel
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from typing_extensions import Self
+
+    from acp.schema import ToolCallLocation, ToolCallStatus, ToolKind
+
+__all__ = ("CallView", "View", "shown")
+
+
+class View:
+    """Base of the views: dataclasses that have the methods which people know from models."""
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """A copy, with the members of `update` in place of its own; those are not checked.
+
+        With `deep` the members are copied, too.
+        """
+        members = self._members()
+        if deep:
+            members = copy.deepcopy(members)
+        return type(self)(**{**members, **(update or {})})
+
+    def model_dump(
+        self, *, mode: Literal["python", "json"] = "python", **options: Any
+    ) -> dict[str, Any]:
+        """The members as plain data. `options` are those of the schema objects within.
+
+        In mode `json` there are only types that JSON has; `exclude_none=True` leaves out what is
+        None here, too.
+        """
+        dumped: dict[str, Any] = _plain(self, mode, options)
+        return dumped
+
+    def model_dump_json(self, *, indent: int | None = None, **options: Any) -> str:
+        """The members as JSON text. Raises what `json.dumps` does where JSON has no form."""
+        separators = (",", ":") if indent is None else None
+        dumped = self.model_dump(mode="json", **options)
+        return json.dumps(dumped, indent=indent, separators=separators, ensure_ascii=False)
+
+    def _members(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in _names(type(self))}
+
+
+def _names(kind: type[Any]) -> list[str]:
+    return [field.name for field in fields(kind)]
+
+
+def _plain(value: Any, mode: str, options: dict[str, Any]) -> Any:
+    if isinstance(value, BaseModel):
+        dumped: dict[str, Any] = value.model_dump(mode=mode, **options)
+        return dumped
+    if isinstance(value, View):
+        left_out = options.get("exclude_none", False)
+        return {
+            name: _plain(member, mode, options)
+            for name, member in value._members().items()
+            if member is not None or not left_out
+        }
+    if isinstance(value, dict):
+        members = cast("dict[Any, Any]", value)
+        return {key: _plain(member, mode, options) for key, member in members.items()}
+    if isinstance(value, list | tuple):
+        items = [_plain(item, mode, options) for item in cast("list[Any]", value)]
+        return tuple(items) if mode == "python" and isinstance(value, tuple) else items
+    return value
+
+
+@dataclass(frozen=True, kw_only=True)
+class CallView(View):
+    """The members of a tool call. What was never told is None; empty lists are None, too."""
+
+    tool_call_id: str
+    title: str | None
+    kind: ToolKind | None
+    status: ToolCallStatus | None
+    content: tuple[Any, ...] | None
+    locations: tuple[ToolCallLocation, ...] | None
+    raw_input: Any
+    raw_output: Any
+
+
+def shown(items: Any) -> tuple[Any, ...] | None:
+    """A list of a tool call as views tell it."""
+    return tuple(items) if items else None
