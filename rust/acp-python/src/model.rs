@@ -11,6 +11,7 @@ use acp_core::schema::decode::{Decoder, Failure, Options};
 use acp_core::schema::table::Extra;
 use pyo3::exceptions::{PyAttributeError, PyTypeError, PyValueError};
 use pyo3::ffi;
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyIterator, PyList, PyMapping, PySet, PyString, PyTuple, PyType};
 use pyo3::{PyTraverseError, PyVisit};
@@ -23,6 +24,7 @@ use crate::error;
 use crate::functions;
 use crate::input::PyInput;
 use crate::lifecycle;
+use crate::twins;
 
 /// Base of every schema object.
 // All-zero memory is a valid value: `Class::allocate` relies on it.
@@ -122,6 +124,35 @@ fn fill(object: &Bound<'_, PyAny>, class: &Class, members: Bound<'_, PyAny>) -> 
     })
 }
 
+/// Fills an object with values as they are, and tells which fields have one.
+fn fill_unchecked(
+    object: &Bound<'_, PyAny>,
+    class: &'static Class,
+    values: Option<&Bound<'_, PyDict>>,
+) -> PyResult<u64> {
+    let py = object.py();
+    let mut set = 0;
+    state(object).put_extra(None);
+    for (index, field) in class.record.fields.iter().enumerate() {
+        let given = |name: &str| values.map_or(Ok(None), |values| values.get_item(name));
+        match given(field.name)?.map_or_else(|| given(field.wire), |value| Ok(Some(value)))? {
+            Some(value) => {
+                class.put(object, index, value);
+                set |= 1 << index;
+            }
+            None => class.put_default(object, index)?,
+        }
+    }
+    for (key, value) in values.into_iter().flatten() {
+        let name = key.cast::<PyString>()?.to_str()?;
+        let own = class.field_of(name).is_some() || class.agree(py, name, &value)?;
+        if !own && class.keeps_extra(object) {
+            state(object).extra_or_new(py).set_item(key, value)?;
+        }
+    }
+    Ok(set)
+}
+
 /// Fills an object with members given by keyword.
 pub fn construct<'py>(
     object: &Bound<'py, PyAny>,
@@ -136,7 +167,16 @@ pub fn construct<'py>(
         )));
     }
     state(object).put_extra(None);
-    fill(object, class, members.unwrap_or_else(|| PyDict::new(object.py()).into_any()))
+    let members = members.unwrap_or_else(|| PyDict::new(object.py()).into_any());
+    let ty = object.get_type();
+    if !class.is(&ty)
+        && let Some(fill) = ty.getattr_opt(intern!(object.py(), "_fill_extended"))?
+    {
+        // A user's class with fields of its own.
+        return fill.call1((object, members)).map(drop);
+    }
+    fill(object, class, members.clone())
+        .map_err(|error| twins::refusal(&ty, &members, false, error))
 }
 
 impl Class {
@@ -170,6 +210,50 @@ impl Class {
             .iter()
             .position(|field| field.name == name || field.wire == name || field.alias == Some(name))
     }
+}
+
+/// What programs may ask of a validation, in pydantic's words, without effect here.
+const VALIDATE_OPTIONS: &[&str] = &["strict", "extra", "context", "by_alias", "by_name"];
+
+/// The same of a dump.
+const DUMP_OPTIONS: &[&str] = &[
+    "context",
+    "ensure_ascii",
+    "exclude_computed_fields",
+    "fallback",
+    "round_trip",
+    "serialize_as_any",
+    "warnings",
+];
+
+/// Fails for an option that no version of pydantic has.
+fn known(options: Option<&Bound<'_, PyDict>>, names: &[&str], function: &str) -> PyResult<()> {
+    for (name, _) in options.into_iter().flatten() {
+        let name: String = name.extract()?;
+        if !names.contains(&name.as_str()) {
+            return Err(PyTypeError::new_err(format!(
+                "{function}() got an unexpected keyword argument '{name}'"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// The members that any object has as attributes.
+fn attributes_of<'py>(
+    object: &Bound<'py, PyAny>,
+    class: &'static Class,
+) -> PyResult<Bound<'py, PyDict>> {
+    let members = PyDict::new(object.py());
+    for field in class.record.fields {
+        for name in [field.wire, field.name] {
+            if let Some(value) = object.getattr_opt(name)? {
+                members.set_item(field.wire, value)?;
+                break;
+            }
+        }
+    }
+    Ok(members)
 }
 
 /// Attribute names and values in order: fields, then discriminators.
@@ -322,6 +406,12 @@ impl Model {
         copies::restored(slf, class_of(slf.as_any())?, state)
     }
 
+    // What `isinstance` asks besides the type. Programs that use pydantic ask so for its base class.
+    #[getter(__class__)]
+    fn shown<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        twins::shown(slf.as_any())
+    }
+
     /// Names of the fields that were set, by the constructor, by the peer, or by assignment.
     #[getter]
     fn model_fields_set<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PySet>> {
@@ -353,11 +443,32 @@ impl Model {
 
     /// Validates an object of the class or a dict of its members.
     #[classmethod]
-    #[pyo3(signature = (obj, **_options))]
+    #[pyo3(signature = (obj, *, from_attributes = None, **options))]
     fn model_validate<'py>(
         cls: &Bound<'py, PyType>,
         obj: &Bound<'py, PyAny>,
-        _options: Option<&Bound<'py, PyDict>>,
+        from_attributes: Option<bool>,
+        options: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        known(options, VALIDATE_OPTIONS, "model_validate")?;
+        let class = classes::above(cls).ok_or_else(no_class)?;
+        let looked_at = from_attributes == Some(true)
+            && obj.cast::<PyMapping>().is_err()
+            && !obj.is_instance(cls)?;
+        let made = if looked_at {
+            Self::validated(cls, attributes_of(obj, class)?.as_any())
+        } else {
+            Self::validated(cls, obj)
+        };
+        made.map_err(|error| twins::refusal(cls, obj, false, error))
+    }
+
+    /// The same for this library, whose exception is always its own.
+    #[classmethod]
+    #[pyo3(name = "_validated")]
+    fn validated<'py>(
+        cls: &Bound<'py, PyType>,
+        obj: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let class = classes::above(cls).ok_or_else(no_class)?;
         if obj.is_instance(cls)? {
@@ -380,20 +491,22 @@ impl Model {
 
     /// Validates JSON text.
     #[classmethod]
-    #[pyo3(signature = (json_data, **_options))]
+    #[pyo3(signature = (json_data, **options))]
     fn model_validate_json<'py>(
         cls: &Bound<'py, PyType>,
         json_data: &Bound<'py, PyAny>,
-        _options: Option<&Bound<'py, PyDict>>,
+        options: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
+        known(options, VALIDATE_OPTIONS, "model_validate_json")?;
         let py = cls.py();
         let class = classes::above(cls).ok_or_else(no_class)?;
         let title = class.record.name;
-        functions::with_text(json_data, title, |text| {
+        let made = functions::with_text(json_data, title, |text| {
             functions::check(py, title, text)?;
             // Not by the decoder: here members go by attribute name, too.
-            Self::model_validate(cls, &crate::plain::loads(py, text)?, None)
-        })
+            Self::validated(cls, &crate::plain::loads(py, text)?)
+        });
+        made.map_err(|error| twins::refusal(cls, json_data, true, error))
     }
 
     /// Makes an object without validation.
@@ -405,27 +518,9 @@ impl Model {
         _fields_set: Option<&Bound<'py, PySet>>,
         values: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let py = cls.py();
         let class = classes::above(cls).ok_or_else(no_class)?;
         let object = cls.call_method1("__new__", (cls,))?;
-        let mut set = 0;
-        for (index, field) in class.record.fields.iter().enumerate() {
-            let given = |name: &str| values.map_or(Ok(None), |values| values.get_item(name));
-            match given(field.name)?.map_or_else(|| given(field.wire), |value| Ok(Some(value)))? {
-                Some(value) => {
-                    class.put(&object, index, value);
-                    set |= 1 << index;
-                }
-                None => class.put_default(&object, index)?,
-            }
-        }
-        for (key, value) in values.into_iter().flatten() {
-            let name = key.cast::<PyString>()?.to_str()?;
-            let own = class.field_of(name).is_some() || class.agree(py, name, &value)?;
-            if !own && class.keeps_extra(&object) {
-                state(&object).extra_or_new(py).set_item(key, value)?;
-            }
-        }
+        let mut set = fill_unchecked(&object, class, values)?;
         if let Some(names) = _fields_set {
             set = 0;
             for name in names.iter() {
@@ -436,6 +531,24 @@ impl Model {
         }
         state(&object).mark(set);
         Ok(object)
+    }
+
+    // For users' classes with fields of their own, see `acp._schema.extended`.
+    #[pyo3(name = "_fill_unchecked")]
+    fn fill_unchecked(slf: &Bound<'_, Self>, values: &Bound<'_, PyDict>) -> PyResult<()> {
+        let set = fill_unchecked(slf.as_any(), class_of(slf.as_any())?, Some(values))?;
+        slf.get().mark(set);
+        Ok(())
+    }
+
+    #[getter(_marks)]
+    fn marks(&self) -> u64 {
+        self.set()
+    }
+
+    #[setter(_marks)]
+    fn put_marks(&self, marks: u64) {
+        self.mark(marks);
     }
 
     /// A copy, with some members replaced without validation.
@@ -467,7 +580,7 @@ impl Model {
     }
 
     /// The members as a dict.
-    #[pyo3(signature = (*, mode = "python", include = None, exclude = None, by_alias = None, exclude_unset = false, exclude_defaults = false, exclude_none = false, **_options))]
+    #[pyo3(signature = (*, mode = "python", include = None, exclude = None, by_alias = None, exclude_unset = false, exclude_defaults = false, exclude_none = false, **options))]
     #[expect(clippy::too_many_arguments, reason = "the signature that programs call it with")]
     fn model_dump<'py>(
         slf: &Bound<'py, Self>,
@@ -478,8 +591,9 @@ impl Model {
         exclude_unset: bool,
         exclude_defaults: bool,
         exclude_none: bool,
-        _options: Option<&Bound<'py, PyDict>>,
+        options: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyDict>> {
+        known(options, DUMP_OPTIONS, "model_dump")?;
         let dump = Dump {
             json: mode == "json",
             by_alias: by_alias.unwrap_or(false),
@@ -492,7 +606,7 @@ impl Model {
     }
 
     /// The members as JSON text.
-    #[pyo3(signature = (*, indent = None, include = None, exclude = None, by_alias = None, exclude_unset = false, exclude_defaults = false, exclude_none = false, **_options))]
+    #[pyo3(signature = (*, indent = None, include = None, exclude = None, by_alias = None, exclude_unset = false, exclude_defaults = false, exclude_none = false, **options))]
     #[expect(clippy::too_many_arguments, reason = "the signature that programs call it with")]
     fn model_dump_json<'py>(
         slf: &Bound<'py, Self>,
@@ -503,8 +617,9 @@ impl Model {
         exclude_unset: bool,
         exclude_defaults: bool,
         exclude_none: bool,
-        _options: Option<&Bound<'py, PyDict>>,
+        options: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<String> {
+        known(options, DUMP_OPTIONS, "model_dump_json")?;
         let dumped = Self::model_dump(
             slf,
             "json",

@@ -1,0 +1,52 @@
+"""What the source says about the fields of schema classes: types, and a sentence for each.
+
+Owns the evaluation of annotations, whose names are imported for type checkers only, and the reading
+of docstrings. Knows neither values nor pydantic.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+from typing import Any, Literal, Union, get_args, get_origin
+
+from acp._core import Model, UnsetType
+
+__all__ = ["annotations", "descriptions", "without_unset"]
+
+_MEMBER = re.compile(r"^ {4}(\w+): (.*(?:\n {8}.*)*)", re.MULTILINE)
+
+
+def annotations(owner: type[Model]) -> dict[str, Any]:
+    """The types of a class's fields and discriminators, by attribute name."""
+    found: dict[str, Any] = {}
+    for base in reversed(owner.__mro__):
+        package = base.__module__.rpartition(".")[0]
+        if not package.startswith("acp._schema.v"):
+            continue
+        # The classes and aliases of a version are all in its package.
+        names = vars(importlib.import_module(package)) | {
+            "Any": Any,
+            "Literal": Literal,
+            "UnsetType": UnsetType,
+        }
+        for name, said in base.__dict__.get("__annotations__", {}).items():
+            found[name] = eval(said, names) if isinstance(said, str) else said  # noqa: S307 - our own source
+    return found
+
+
+def without_unset(said: Any) -> Any:
+    """An annotation without the state of an absent member, for those who know no such state."""
+    if UnsetType not in get_args(said):
+        return said
+    return Union[tuple(a for a in get_args(said) if a is not UnsetType)]  # noqa: UP007
+
+
+def descriptions(owner: type[Model]) -> dict[str, str]:
+    """What the docstring says of each field; nothing where docstrings were left out."""
+    text = owner.__doc__ or ""
+    _, _, members = text.partition("Members:\n")
+    # Docstrings lose their indentation in Python 3.13.
+    if members.startswith("        "):
+        members = re.sub(r"^ {4}", "", members, flags=re.MULTILINE)
+    return {name: " ".join(said.split()) for name, said in _MEMBER.findall(members)}

@@ -1,0 +1,277 @@
+"""Models of pydantic that stand for schema classes, in programs that use pydantic.
+
+A twin has the fields, types, aliases and rules of its class, and is made when pydantic first asks
+for it. Objects stay objects of the class: values are read by the class itself, and the twin tells
+what pydantic wants to know: the JSON Schema, the discriminators, and why a value does not fit.
+
+Owns twins and the hooks that lead to them; imported only where pydantic is in use. Must not know:
+users' classes with fields of their own, which are `acp._schema.extended`.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin
+
+import pydantic
+import pydantic_core
+from pydantic_core import core_schema as schemas
+
+from acp._core import UNSET, Model, ValidationError, field_facts, field_rules
+from acp._schema.base import BaseModel
+from acp._schema.hints import annotations, descriptions, without_unset
+
+__all__ = ["attribute", "core_schema", "json_schema", "refusal", "shown", "twin"]
+
+_making = threading.RLock()
+
+
+class _Twin(pydantic.BaseModel):
+    """Base of all twins."""
+
+    model_config = pydantic.ConfigDict(populate_by_name=True, defer_build=True)
+
+
+def twin(owner: type[Model]) -> type[pydantic.BaseModel]:
+    """The model that stands for a schema class or for a user's class with fields of its own."""
+    made = owner.__dict__.get("_twin")
+    if made is not None:
+        return cast("type[pydantic.BaseModel]", made)
+    with _making:
+        made = owner.__dict__.get("_twin")
+        if made is None:
+            made = _Twin if owner is BaseModel else _make(owner)
+            type.__setattr__(owner, "_twin", made)
+    return cast("type[pydantic.BaseModel]", made)
+
+
+def shown(owner: type[Model]) -> type:
+    """The class that objects of `owner` answer with when they are asked for `__class__`."""
+    # A default of a twin that is being made may be such an object.
+    return owner if _being_made(owner) else twin(owner)
+
+
+def _being_made(owner: type[Model]) -> bool:
+    return owner in _unfinished
+
+
+_unfinished: set[type[Model]] = set()
+
+
+def _make(owner: type[Model]) -> type[pydantic.BaseModel]:
+    _unfinished.add(owner)
+    try:
+        facts, (rules, keeps) = field_facts(owner), field_rules(owner)
+        types, said = annotations(owner), descriptions(owner)
+        fields: dict[str, Any] = {}
+        lenient: dict[str, Any] = {}
+        skipping: list[str] = []
+        for at, (name, wire, required, default) in enumerate(facts):
+            least, greatest, falls_back, skips = rules[at] if at < len(rules) else _NO_RULES
+            options: dict[str, Any] = {"description": said.get(name)}
+            if wire != name:
+                options["alias"] = wire
+            if least is not None:
+                options["ge"] = least
+            if greatest is not None:
+                options["le"] = greatest
+            if falls_back:
+                lenient[name] = default
+            if skips:
+                skipping.append(name)
+            tag = at >= len(rules)
+            if not (required or tag):
+                options["default"] = None if default is UNSET else default
+            fields[name] = _field(without_unset(types[name]), options)
+        made = pydantic.create_model(
+            owner.__name__,
+            __base__=_open if keeps else _Twin,
+            __module__=owner.__module__,
+            __validators__=_validators(lenient, skipping),
+            **fields,
+        )
+        made.__qualname__ = owner.__qualname__
+        made.__doc__ = None
+        return made
+    finally:
+        _unfinished.discard(owner)
+
+
+_NO_RULES = (None, None, False, False)
+
+
+class _open(_Twin):
+    model_config = pydantic.ConfigDict(extra="allow")
+
+
+def _field(said: Any, options: dict[str, Any]) -> Any:
+    """Type and `Field` of a twin; a union of classes that a discriminator tells apart has it."""
+    told = _discriminated(said)
+    return (told, pydantic.Field(**options))
+
+
+def _discriminated(said: Any) -> Any:
+    """An annotation in which unions of tagged classes name their discriminator."""
+    origin, inner = get_origin(said), get_args(said)
+    if not inner or origin is Literal:
+        return said
+    if origin is list:
+        return list[_discriminated(inner[0])]  # type: ignore[misc]
+    if origin is dict:
+        return dict[inner[0], _discriminated(inner[1])]  # type: ignore[misc,valid-type]
+    classes = tuple(a for a in inner if isinstance(a, type) and issubclass(a, Model))
+    rest = tuple(_discriminated(a) for a in inner if a not in classes)
+    if len(classes) > 1 and (name := _discriminator(classes)):
+        told = Annotated[Union[classes], pydantic.Field(discriminator=name)]  # noqa: UP007
+        return Union[(told, *rest)]  # noqa: UP007
+    return Union[(*classes, *rest)]  # noqa: UP007
+
+
+def _discriminator(classes: tuple[type[Model], ...]) -> str | None:
+    """The attribute that has another constant in each of the classes."""
+    constants: list[dict[str, Any]] = []
+    for one in classes:
+        rules, _ = field_rules(one)
+        constants.append({name: value for name, _, _, value in field_facts(one)[len(rules) :]})
+    for name in constants[0]:
+        values = [found[name] for found in constants if name in found]
+        if len(values) == len(set(values)) == len(classes):
+            return name
+    return None
+
+
+def _validators(lenient: dict[str, Any], skipping: list[str]) -> dict[str, Any]:
+    """What pydantic has to leave out of values instead of refusing them."""
+    made: dict[str, Any] = {}
+
+    def skip(value: Any, handler: Callable[[Any], Any]) -> Any:
+        if not isinstance(value, list):
+            return handler(value)
+        return [kept for item in cast("list[Any]", value) for kept in _kept(item, handler)]
+
+    def fall_back(value: Any, handler: Callable[[Any], Any], info: Any) -> Any:
+        try:
+            return handler(value)
+        except pydantic.ValidationError:
+            return lenient[info.field_name]
+
+    if skipping:
+        made["_skip_invalid_items"] = pydantic.field_validator(*skipping, mode="wrap")(skip)
+    if lenient:
+        made["_fall_back"] = pydantic.field_validator(*lenient, mode="wrap")(fall_back)
+    return made
+
+
+def _kept(item: Any, handler: Callable[[Any], Any]) -> Iterator[Any]:
+    try:
+        yield from handler([item])
+    except pydantic.ValidationError:
+        return
+
+
+# What pydantic asks a class for.
+
+
+def core_schema(owner: type[Model], handler: Any) -> Any:
+    """How pydantic reads and writes objects of a class."""
+    return schemas.no_info_wrap_validator_function(
+        partial(_read, owner),
+        handler.generate_schema(twin(owner)),
+        serialization=schemas.plain_serializer_function_ser_schema(_dumped, info_arg=True),
+    )
+
+
+def _read(owner: type[Model], value: Any, handler: Callable[[Any], Any]) -> Any:
+    """An object of the class, read by the class; what it refuses, pydantic has to find words for."""
+    try:
+        return cast("Any", owner)._validated(value)
+    except ValidationError as exc:
+        own = exc
+    read = handler(value)
+    # Only pydantic could read it, such as an object by its attributes.
+    try:
+        return cast("Any", owner)._validated(dict(read))
+    except ValidationError:
+        raise _in_pydantic(owner, value, own) from own
+
+
+def _dumped(value: Any, info: Any) -> Any:
+    if not isinstance(value, Model):
+        return value
+    return value.model_dump(
+        mode=info.mode,
+        include=info.include,
+        exclude=info.exclude,
+        by_alias=info.by_alias,
+        exclude_unset=info.exclude_unset,
+        exclude_defaults=info.exclude_defaults,
+        exclude_none=info.exclude_none,
+    )
+
+
+def attribute(owner: type[Model], name: str) -> Any:
+    """An attribute that pydantic looks for on a model."""
+    if name in ("__pydantic_validator__", "__pydantic_serializer__"):
+        part = name.strip("_").removeprefix("pydantic_")
+        return getattr(_adapter(owner), part)
+    return getattr(twin(owner), name)
+
+
+def _adapter(owner: type[Model]) -> pydantic.TypeAdapter[Any]:
+    made = owner.__dict__.get("_adapter")
+    if made is None:
+        made = pydantic.TypeAdapter[Any](owner)
+        type.__setattr__(owner, "_adapter", made)
+    return cast("pydantic.TypeAdapter[Any]", made)
+
+
+def json_schema(owner: type[Model], *arguments: Any, **options: Any) -> dict[str, Any]:
+    """The JSON Schema of a class."""
+    return twin(owner).model_json_schema(*arguments, **options)
+
+
+# What does not fit.
+
+
+def refusal(owner: type[Model], given: Any, json: bool, own: ValidationError) -> Exception:
+    """The exception of pydantic for `given`, which the class has refused with `own`.
+
+    `own` is its cause: there the connection finds what a peer may be told, which is less.
+    """
+    validator = twin(owner).__pydantic_validator__
+    raised = _in_pydantic(owner, given, own)
+    try:
+        if json:
+            validator.validate_json(given)
+        else:
+            validator.validate_python(given)
+    except pydantic.ValidationError as exc:
+        raised = exc.with_traceback(None)
+    raised.__cause__ = own
+    return raised
+
+
+def _in_pydantic(owner: type[Model], given: Any, own: ValidationError) -> Exception:
+    """The faults that only the class knows, as an exception of pydantic."""
+    rows: list[Any] = [
+        {
+            "type": pydantic_core.PydanticCustomError(fault["type"], fault["message"]),
+            "loc": fault["loc"],
+            "input": _at(given, fault["loc"]),
+        }
+        for fault in own.errors()
+    ]
+    return pydantic_core.ValidationError.from_exception_data(owner.__name__, rows)
+
+
+def _at(given: Any, loc: tuple[str | int, ...]) -> Any:
+    """The value at a place; the last one on the way there that is found."""
+    for step in loc:
+        if isinstance(given, (Mapping, list)):
+            try:
+                given = cast("Any", given)[step]
+            except (KeyError, IndexError, TypeError):
+                return given
+    return given
