@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from acp.exceptions import RequestError, ValidationError
 
-__all__ = ("NO_DATA", "WireError", "wire_error")
+__all__ = ("NO_DATA", "WireError", "misfit", "wire_error")
 
 NO_DATA: Any = object()
 """Stands for an error object without the member `data`."""
@@ -22,6 +22,19 @@ class WireError(NamedTuple):
     code: int
     message: str
     data: Any = NO_DATA
+
+
+def misfit(exc: BaseException) -> ValidationError | None:
+    """What does not fit, where that is what `exc` says; None for every other exception.
+
+    In programs that use pydantic, schema classes raise its ValidationError, whose cause is ours. Its
+    own texts and places hold values.
+    """
+    if isinstance(exc, ValidationError):
+        return exc
+    of_pydantic = type(exc).__module__.partition(".")[0] == "pydantic_core"
+    cause = exc.__cause__
+    return cause if of_pydantic and isinstance(cause, ValidationError) else None
 
 
 def wire_error(
@@ -42,8 +55,8 @@ def wire_error(
         exc = RequestError.method_not_found(method)
     if isinstance(exc, RequestError):
         return WireError(exc.code, exc.message, NO_DATA if exc.data is None else exc.data)
-    if isinstance(exc, ValidationError):
-        return WireError(-32602, "Invalid params", [_fault(fault) for fault in exc.errors()])
+    if (unfit := misfit(exc)) is not None:
+        return WireError(-32602, "Invalid params", [_fault(fault) for fault in unfit.errors()])
     data = {"type": type(exc).__name__}
     if expose:
         data["details"] = _text(exc)

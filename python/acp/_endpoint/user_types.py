@@ -24,7 +24,7 @@ from typing import (
     get_type_hints,
 )
 
-from acp._core import Model, fault_kinds
+from acp._core import Model, fault_kinds, validated
 from acp.exceptions import RequestError, ValidationError
 
 if TYPE_CHECKING:
@@ -175,6 +175,8 @@ def _fields(kind: Any) -> tuple[tuple[str, Any, bool], ...]:
 
 def _read_model(kind: Any, value: Any, at: Place, faults: Faults) -> Any:
     try:
+        if isinstance(kind, type) and issubclass(kind, Model):
+            return validated(kind, value)
         return kind.model_validate(value)
     except RequestError:
         raise

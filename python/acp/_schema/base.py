@@ -163,6 +163,7 @@ class BaseModel(Model):
     __pydantic_decorators__: ClassVar[Any] = _OfTwin()
     __pydantic_fields__: ClassVar[Any] = _OfTwin()
     __pydantic_complete__: ClassVar[Any] = _OfTwin()
+    __signature__: ClassVar[Any] = _OfTwin()
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__()
@@ -176,6 +177,12 @@ class BaseModel(Model):
         from acp._schema.twins import core_schema
 
         return core_schema(cls, handler)
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core_schema: Any, handler: Any) -> Any:
+        from acp._schema.twins import class_json_schema
+
+        return class_json_schema(core_schema, handler)
 
     @classmethod
     def model_json_schema(cls, *arguments: Any, **options: Any) -> dict[str, Any]:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from functools import partial
 from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin
 
 import pydantic
@@ -23,7 +22,7 @@ from acp._core import UNSET, Model, ValidationError, field_facts, field_rules
 from acp._schema.base import BaseModel
 from acp._schema.hints import annotations, descriptions, without_unset
 
-__all__ = ["attribute", "core_schema", "json_schema", "refusal", "shown", "twin"]
+__all__ = ["attribute", "class_json_schema", "core_schema", "json_schema", "refusal", "shown", "twin"]
 
 _making = threading.RLock()
 
@@ -175,26 +174,33 @@ def _kept(item: Any, handler: Callable[[Any], Any]) -> Iterator[Any]:
 
 
 def core_schema(owner: type[Model], handler: Any) -> Any:
-    """How pydantic reads and writes objects of a class."""
-    return schemas.no_info_wrap_validator_function(
-        partial(_read, owner),
-        handler.generate_schema(twin(owner)),
+    """How pydantic reads and writes objects of a class.
+
+    To pydantic the class is a model with a constructor of its own: a dict goes to the class, whose
+    exception is pydantic's.
+    """
+    fields = handler.resolve_ref_schema(handler.generate_schema(twin(owner)))
+    return schemas.model_schema(
+        owner,
+        schemas.no_info_wrap_validator_function(_no_dict, fields["schema"]),
+        custom_init=True,
+        config=fields.get("config"),
+        ref=f"{owner.__module__}.{owner.__qualname__}:{id(owner)}",
         serialization=schemas.plain_serializer_function_ser_schema(_dumped, info_arg=True),
     )
 
 
-def _read(owner: type[Model], value: Any, handler: Callable[[Any], Any]) -> Any:
-    """An object of the class, read by the class; what it refuses, pydantic has to find words for."""
-    try:
-        return cast("Any", owner)._validated(value)
-    except ValidationError as exc:
-        own = exc
-    read = handler(value)
-    # Only pydantic could read it, such as an object by its attributes.
-    try:
-        return cast("Any", owner)._validated(dict(read))
-    except ValidationError:
-        raise _in_pydantic(owner, value, own) from own
+def _no_dict(value: Any, handler: Callable[[Any], Any]) -> Any:
+    """What fits and is no dict, such as an object with the attributes, is for the class only."""
+    handler(value)
+    raise pydantic_core.PydanticCustomError("dict_type", "Input should be a dict or an object")
+
+
+def class_json_schema(schema: Any, handler: Any) -> Any:
+    """The JSON Schema of a class, without its docstring, which is for readers of Python."""
+    made = handler(schema)
+    handler.resolve_ref_schema(made).pop("description", None)
+    return made
 
 
 def _dumped(value: Any, info: Any) -> Any:

@@ -166,7 +166,7 @@ class Patched(Entity):
     def _measure(self, update: Any) -> tuple[int, Any]:
         """The size after an update but for `_meta`, and its member that is kept apart."""
         size, apart = self.size, UNSET
-        rules = rules_of(self.stored.__class__)
+        rules = rules_of(type(self.stored))
         for name in rules.patched:
             value = getattr(update, name)
             if name == self.APART:

@@ -7,22 +7,19 @@ use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use acp_core::schema::FaultKind;
-use acp_core::schema::decode::{Decoder, Failure, Options};
 use acp_core::schema::table::Extra;
 use pyo3::exceptions::{PyAttributeError, PyTypeError, PyValueError};
 use pyo3::ffi;
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyIterator, PyList, PyMapping, PySet, PyString, PyTuple, PyType};
 use pyo3::{PyTraverseError, PyVisit};
 
-use crate::build::PyBuild;
 use crate::classes::{self, Class, Tag, is_attribute};
 use crate::copies;
 use crate::dump::{self, Dump};
 use crate::error;
+use crate::filling;
 use crate::functions;
-use crate::input::PyInput;
 use crate::lifecycle;
 use crate::twins;
 
@@ -96,7 +93,7 @@ pub fn state<'a>(object: &'a Bound<'_, PyAny>) -> &'a Model {
     unsafe { object.cast_unchecked::<Model>() }.get()
 }
 
-fn class_of(object: &Bound<'_, PyAny>) -> PyResult<&'static Class> {
+pub fn class_of(object: &Bound<'_, PyAny>) -> PyResult<&'static Class> {
     classes::of(object).ok_or_else(no_class)
 }
 
@@ -105,78 +102,6 @@ pub fn no_class() -> PyErr {
     PyTypeError::new_err(
         "not a class of the schema; use the classes of acp.schema, acp.v1.schema or acp.v2.schema",
     )
-}
-
-/// Constructors read leniently in the ways that programs written for other libraries need.
-const CONSTRUCT: Options = Options { lax: true, keep_unknown: false };
-
-fn fill(object: &Bound<'_, PyAny>, class: &Class, members: Bound<'_, PyAny>) -> PyResult<()> {
-    let (input, root) = PyInput::new(members);
-    let build = PyBuild::into(object.clone(), class.version())?;
-    let mut decoder = Decoder::new(input, build, CONSTRUCT);
-    let made = decoder.decode_members(class.record, class.place, root);
-    if let Some(raised) = decoder.input.raised.take() {
-        return Err(raised);
-    }
-    made.map(drop).map_err(|failure| match failure {
-        Failure::Failed(error) => error,
-        Failure::Invalid(faults) => error::invalid(object.py(), class.record.name, faults),
-    })
-}
-
-/// Fills an object with values as they are, and tells which fields have one.
-fn fill_unchecked(
-    object: &Bound<'_, PyAny>,
-    class: &'static Class,
-    values: Option<&Bound<'_, PyDict>>,
-) -> PyResult<u64> {
-    let py = object.py();
-    let mut set = 0;
-    state(object).put_extra(None);
-    for (index, field) in class.record.fields.iter().enumerate() {
-        let given = |name: &str| values.map_or(Ok(None), |values| values.get_item(name));
-        match given(field.name)?.map_or_else(|| given(field.wire), |value| Ok(Some(value)))? {
-            Some(value) => {
-                class.put(object, index, value);
-                set |= 1 << index;
-            }
-            None => class.put_default(object, index)?,
-        }
-    }
-    for (key, value) in values.into_iter().flatten() {
-        let name = key.cast::<PyString>()?.to_str()?;
-        let own = class.field_of(name).is_some() || class.agree(py, name, &value)?;
-        if !own && class.keeps_extra(object) {
-            state(object).extra_or_new(py).set_item(key, value)?;
-        }
-    }
-    Ok(set)
-}
-
-/// Fills an object with members given by keyword.
-pub fn construct<'py>(
-    object: &Bound<'py, PyAny>,
-    positional: &Bound<'py, PyAny>,
-    members: Option<Bound<'py, PyAny>>,
-) -> PyResult<()> {
-    let class = class_of(object)?;
-    if positional.len()? > 0 {
-        return Err(PyTypeError::new_err(format!(
-            "{} takes its members by keyword",
-            class.record.name
-        )));
-    }
-    state(object).put_extra(None);
-    let members = members.unwrap_or_else(|| PyDict::new(object.py()).into_any());
-    let ty = object.get_type();
-    if !class.is(&ty)
-        && let Some(fill) = ty.getattr_opt(intern!(object.py(), "_fill_extended"))?
-    {
-        // A user's class with fields of its own.
-        return fill.call1((object, members)).map(drop);
-    }
-    fill(object, class, members.clone())
-        .map_err(|error| twins::refusal(&ty, &members, false, error))
 }
 
 impl Class {
@@ -194,7 +119,7 @@ impl Class {
     }
 
     /// Whether `name` is that of a constant discriminator, which fails unless `value` is its value.
-    fn agree(&self, py: Python<'_>, name: &str, value: &Bound<'_, PyAny>) -> PyResult<bool> {
+    pub fn agree(&self, py: Python<'_>, name: &str, value: &Bound<'_, PyAny>) -> PyResult<bool> {
         let named = |tag: &&Tag| tag.wire == name || is_attribute(name, tag.wire);
         match self.tags.iter().find(named) {
             None => Ok(false),
@@ -210,50 +135,6 @@ impl Class {
             .iter()
             .position(|field| field.name == name || field.wire == name || field.alias == Some(name))
     }
-}
-
-/// What programs may ask of a validation, in pydantic's words, without effect here.
-const VALIDATE_OPTIONS: &[&str] = &["strict", "extra", "context", "by_alias", "by_name"];
-
-/// The same of a dump.
-const DUMP_OPTIONS: &[&str] = &[
-    "context",
-    "ensure_ascii",
-    "exclude_computed_fields",
-    "fallback",
-    "round_trip",
-    "serialize_as_any",
-    "warnings",
-];
-
-/// Fails for an option that no version of pydantic has.
-fn known(options: Option<&Bound<'_, PyDict>>, names: &[&str], function: &str) -> PyResult<()> {
-    for (name, _) in options.into_iter().flatten() {
-        let name: String = name.extract()?;
-        if !names.contains(&name.as_str()) {
-            return Err(PyTypeError::new_err(format!(
-                "{function}() got an unexpected keyword argument '{name}'"
-            )));
-        }
-    }
-    Ok(())
-}
-
-/// The members that any object has as attributes.
-fn attributes_of<'py>(
-    object: &Bound<'py, PyAny>,
-    class: &'static Class,
-) -> PyResult<Bound<'py, PyDict>> {
-    let members = PyDict::new(object.py());
-    for field in class.record.fields {
-        for name in [field.wire, field.name] {
-            if let Some(value) = object.getattr_opt(name)? {
-                members.set_item(field.wire, value)?;
-                break;
-            }
-        }
-    }
-    Ok(members)
 }
 
 /// Attribute names and values in order: fields, then discriminators.
@@ -284,7 +165,7 @@ impl Model {
     #[pyo3(signature = (**members))]
     fn __init__(slf: &Bound<'_, Self>, members: Option<Bound<'_, PyDict>>) -> PyResult<()> {
         let none = PyTuple::empty(slf.py());
-        construct(slf.as_any(), none.as_any(), members.map(Bound::into_any))
+        filling::construct(slf.as_any(), none.as_any(), members.map(Bound::into_any))
     }
 
     fn __setattr__(
@@ -450,43 +331,17 @@ impl Model {
         from_attributes: Option<bool>,
         options: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        known(options, VALIDATE_OPTIONS, "model_validate")?;
+        filling::known(options, filling::VALIDATE_OPTIONS, "model_validate")?;
         let class = classes::above(cls).ok_or_else(no_class)?;
         let looked_at = from_attributes == Some(true)
             && obj.cast::<PyMapping>().is_err()
             && !obj.is_instance(cls)?;
         let made = if looked_at {
-            Self::validated(cls, attributes_of(obj, class)?.as_any())
+            filling::validated(cls, filling::attributes_of(obj, class)?.as_any())
         } else {
-            Self::validated(cls, obj)
+            filling::validated(cls, obj)
         };
         made.map_err(|error| twins::refusal(cls, obj, false, error))
-    }
-
-    /// The same for this library, whose exception is always its own.
-    #[classmethod]
-    #[pyo3(name = "_validated")]
-    fn validated<'py>(
-        cls: &Bound<'py, PyType>,
-        obj: &Bound<'py, PyAny>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let class = classes::above(cls).ok_or_else(no_class)?;
-        if obj.is_instance(cls)? {
-            return Ok(obj.clone());
-        }
-        if class.is(cls) {
-            let object = class.allocate(cls.py())?;
-            fill(&object, class, obj.clone())?;
-            return Ok(object);
-        }
-        // A user's subclass may have a constructor of its own.
-        let members = PyDict::new(cls.py());
-        match obj.cast::<PyMapping>() {
-            Ok(mapping) => members.update(mapping)?,
-            Err(_) if obj.is_none() && class.record.null_is_empty => {}
-            Err(_) => return Err(error::broken(cls.py(), class.record.name, FaultKind::Object)),
-        }
-        cls.call((), Some(&members))
     }
 
     /// Validates JSON text.
@@ -497,14 +352,14 @@ impl Model {
         json_data: &Bound<'py, PyAny>,
         options: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        known(options, VALIDATE_OPTIONS, "model_validate_json")?;
+        filling::known(options, filling::VALIDATE_OPTIONS, "model_validate_json")?;
         let py = cls.py();
         let class = classes::above(cls).ok_or_else(no_class)?;
         let title = class.record.name;
         let made = functions::with_text(json_data, title, |text| {
             functions::check(py, title, text)?;
             // Not by the decoder: here members go by attribute name, too.
-            Self::validated(cls, &crate::plain::loads(py, text)?)
+            filling::validated(cls, &crate::plain::loads(py, text)?)
         });
         made.map_err(|error| twins::refusal(cls, json_data, true, error))
     }
@@ -520,7 +375,7 @@ impl Model {
     ) -> PyResult<Bound<'py, PyAny>> {
         let class = classes::above(cls).ok_or_else(no_class)?;
         let object = cls.call_method1("__new__", (cls,))?;
-        let mut set = fill_unchecked(&object, class, values)?;
+        let mut set = filling::unchecked(&object, class, values)?;
         if let Some(names) = _fields_set {
             set = 0;
             for name in names.iter() {
@@ -536,7 +391,7 @@ impl Model {
     // For users' classes with fields of their own, see `acp._schema.extended`.
     #[pyo3(name = "_fill_unchecked")]
     fn fill_unchecked(slf: &Bound<'_, Self>, values: &Bound<'_, PyDict>) -> PyResult<()> {
-        let set = fill_unchecked(slf.as_any(), class_of(slf.as_any())?, Some(values))?;
+        let set = filling::unchecked(slf.as_any(), class_of(slf.as_any())?, Some(values))?;
         slf.get().mark(set);
         Ok(())
     }
@@ -593,7 +448,7 @@ impl Model {
         exclude_none: bool,
         options: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        known(options, DUMP_OPTIONS, "model_dump")?;
+        filling::known(options, filling::DUMP_OPTIONS, "model_dump")?;
         let dump = Dump {
             json: mode == "json",
             by_alias: by_alias.unwrap_or(false),
@@ -619,7 +474,7 @@ impl Model {
         exclude_none: bool,
         options: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<String> {
-        known(options, DUMP_OPTIONS, "model_dump_json")?;
+        filling::known(options, filling::DUMP_OPTIONS, "model_dump_json")?;
         let dumped = Self::model_dump(
             slf,
             "json",
