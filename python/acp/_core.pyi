@@ -7,11 +7,9 @@ to send are taken.
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextvars import Context, ContextVar
 from types import CoroutineType
-from typing import Any, ClassVar, Final, Literal, TypeVar, final
+from typing import Any, ClassVar, Final, Literal, final
 
 from typing_extensions import Self, disjoint_base
-
-_M = TypeVar("_M", bound="Model")
 
 __version__: Final[str]
 SCHEMA_HASH: Final[str]
@@ -139,7 +137,7 @@ def field_rules(
     fit reads as absent, whether bad items are dropped. Then whether the class keeps other members.
     """
 
-def validated(cls: type[_M], obj: Any) -> _M:
+def validated(cls: type[Any], obj: Any) -> Any:
     """`cls.model_validate`, which raises ValidationError of this module also where pydantic is used."""
 
 def pydantic_in_use() -> bool:

@@ -7,11 +7,14 @@ pydantic's users need is `acp._schema.twins`, which is not imported before they 
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from acp._core import Model, field_facts, pydantic_in_use
 
-__all__ = ["BaseModel", "FieldInfo"]
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+__all__ = ["BaseModel", "FieldInfo", "RootModel"]
 
 
 class FieldInfo:
@@ -158,12 +161,12 @@ class BaseModel(Model):
     }
     """Options in the words of pydantic; they tell and change nothing."""
 
-    __pydantic_validator__: ClassVar[Any] = _OfTwin()
-    __pydantic_serializer__: ClassVar[Any] = _OfTwin()
-    __pydantic_decorators__: ClassVar[Any] = _OfTwin()
-    __pydantic_fields__: ClassVar[Any] = _OfTwin()
-    __pydantic_complete__: ClassVar[Any] = _OfTwin()
-    __signature__: ClassVar[Any] = _OfTwin()
+    __pydantic_validator__ = _OfTwin()
+    __pydantic_serializer__ = _OfTwin()
+    __pydantic_decorators__ = _OfTwin()
+    __pydantic_fields__ = _OfTwin()
+    __pydantic_complete__ = _OfTwin()
+    __signature__ = _OfTwin()
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__()
@@ -199,3 +202,18 @@ class BaseModel(Model):
     @classmethod
     def model_rebuild(cls, **options: Any) -> None:
         """Does nothing, for programs that call it on every model: all names are known."""
+
+
+class RootModel(BaseModel):
+    """Base of classes that the official Python SDK knows by two names, one within the other.
+
+    Here the two are one class. An object is made of its members, or of the one argument that the
+    outer class takes there: an object or a dict.
+    """
+
+    __slots__ = ()
+
+    @property
+    def root(self) -> Self:
+        """The object itself."""
+        return self

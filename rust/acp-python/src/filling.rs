@@ -70,6 +70,9 @@ pub fn construct<'py>(
     members: Option<Bound<'py, PyAny>>,
 ) -> PyResult<()> {
     let class = model::class_of(object)?;
+    if positional.len()? == 1 && object.hasattr(ROOT)? {
+        return put_root(object, class, &positional.get_item(0)?);
+    }
     if positional.len()? > 0 {
         return Err(PyTypeError::new_err(format!(
             "{} takes its members by keyword",
@@ -85,8 +88,27 @@ pub fn construct<'py>(
         // A user's class with fields of its own.
         return fill.call1((object, members)).map(drop);
     }
-    fill(object, class, members.clone())
-        .map_err(|error| twins::refusal(&ty, &members, false, error))
+    match (fill(object, class, members.clone()), members.cast::<PyDict>()) {
+        (Ok(()), _) => Ok(()),
+        (Err(_), Ok(only)) if object.hasattr(ROOT)? && only.contains(ROOT)? => {
+            put_root(object, class, &members.get_item(ROOT)?)
+        }
+        (Err(error), _) => Err(twins::refusal(&ty, &members, false, error)),
+    }
+}
+
+/// The attribute of classes that the official SDK has around another class, here one and the same.
+const ROOT: &str = "root";
+
+/// Fills an object with the members of another, or of a dict.
+fn put_root(object: &Bound<'_, PyAny>, class: &Class, root: &Bound<'_, PyAny>) -> PyResult<()> {
+    let ty = object.get_type();
+    let members = if classes::of(root).is_some_and(|other| std::ptr::eq(other, class)) {
+        object.py().get_type::<PyDict>().call1((root,))?
+    } else {
+        root.clone()
+    };
+    fill(object, class, members).map_err(|error| twins::refusal(&ty, root, false, error))
 }
 
 /// What programs may ask of a validation, in pydantic's words, without effect here.

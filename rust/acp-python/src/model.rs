@@ -10,6 +10,7 @@ use acp_core::schema::FaultKind;
 use acp_core::schema::table::Extra;
 use pyo3::exceptions::{PyAttributeError, PyTypeError, PyValueError};
 use pyo3::ffi;
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyIterator, PyList, PyMapping, PySet, PyString, PyTuple, PyType};
 use pyo3::{PyTraverseError, PyVisit};
@@ -291,6 +292,12 @@ impl Model {
     #[getter(__class__)]
     fn shown<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         twins::shown(slf.as_any())
+    }
+
+    #[setter(__class__)]
+    fn change_class(slf: &Bound<'_, Self>, class: &Bound<'_, PyAny>) -> PyResult<()> {
+        let of_all = slf.py().get_type::<PyAny>().getattr(intern!(slf.py(), "__dict__"))?;
+        of_all.get_item("__class__")?.call_method1("__set__", (slf, class)).map(drop)
     }
 
     /// Names of the fields that were set, by the constructor, by the peer, or by assignment.
