@@ -18,7 +18,7 @@ from typing import Any, cast
 import pydantic
 
 from acp._core import Model, field_facts
-from acp._schema.twins import twin
+from acp._schema.twins import pair, twin
 
 __all__ = ["extend"]
 
@@ -26,6 +26,8 @@ _KEPT = frozenset(
     ("__annotations__", "__annotate__", "__annotate_func__", "__doc__", "__module__")
 )
 _LAST_MARK = 63
+# Past what twins do instead.
+_construct: Callable[..., pydantic.BaseModel] = vars(pydantic.BaseModel)["model_construct"].__func__
 
 
 def extend(owner: type[Model], options: Mapping[str, Any], frames: int) -> None:
@@ -52,7 +54,7 @@ def extend(owner: type[Model], options: Mapping[str, Any], frames: int) -> None:
             type.__setattr__(owner, name, value.wrapped)
         elif name in made.model_fields or name in made.__private_attributes__:
             type.__delattr__(owner, name)
-    type.__setattr__(owner, "_twin", made)
+    pair(owner, made)
     for name, method in _METHODS.items():
         if name not in vars(owner):
             type.__setattr__(owner, name, method)
@@ -99,7 +101,7 @@ def _take(self: Any, read: pydantic.BaseModel) -> None:
 def _as_twin(self: Any) -> pydantic.BaseModel:
     values = dict(Model.__iter__(self))
     values.update((name, self.__dict__[name]) for name in _own_fields(type(self)))
-    return twin(type(self)).model_construct(_fields_set=_fields_set(self), **values)
+    return _construct(twin(type(self)), _fields_set(self), **values)
 
 
 def _fields_set(self: Any) -> set[str]:
@@ -142,7 +144,7 @@ def _model_validate_json(cls: type[Any], json_data: str | bytes, **options: Any)
 
 
 def _model_construct(cls: type[Any], _fields_set: set[str] | None = None, **values: Any) -> Any:
-    return _made(cls, twin(cls).model_construct(_fields_set, **values))
+    return _made(cls, _construct(twin(cls), _fields_set, **values))
 
 
 def _model_copy(self: Any, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Any:

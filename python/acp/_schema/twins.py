@@ -27,10 +27,35 @@ __all__ = ["attribute", "class_json_schema", "core_schema", "json_schema", "refu
 _making = threading.RLock()
 
 
-class _Twin(pydantic.BaseModel):
+class _Shown(type(pydantic.BaseModel)):
+    """The class of twins: objects show it, and what it is called for are objects of the real one."""
+
+    def __call__(cls, /, *arguments: Any, **members: Any) -> Any:
+        return cls.__dict__["_stands_for"](*arguments, **members)
+
+
+class _Twin(pydantic.BaseModel, metaclass=_Shown):
     """Base of all twins."""
 
     model_config = pydantic.ConfigDict(populate_by_name=True, defer_build=True)
+
+    @classmethod
+    def model_validate(cls, *arguments: Any, **options: Any) -> Any:
+        return cls.__dict__["_stands_for"].model_validate(*arguments, **options)
+
+    @classmethod
+    def model_validate_json(cls, *arguments: Any, **options: Any) -> Any:
+        return cls.__dict__["_stands_for"].model_validate_json(*arguments, **options)
+
+    @classmethod
+    def model_construct(cls, *arguments: Any, **values: Any) -> Any:
+        return cls.__dict__["_stands_for"].model_construct(*arguments, **values)
+
+
+def pair(owner: type[Model], made: type[pydantic.BaseModel]) -> None:
+    """Has `made` stand for `owner` from now on."""
+    type.__setattr__(made, "_stands_for", owner)
+    type.__setattr__(owner, "_twin", made)
 
 
 def twin(owner: type[Model]) -> type[pydantic.BaseModel]:
@@ -42,7 +67,7 @@ def twin(owner: type[Model]) -> type[pydantic.BaseModel]:
         made = owner.__dict__.get("_twin")
         if made is None:
             made = _Twin if owner is BaseModel else _make(owner)
-            type.__setattr__(owner, "_twin", made)
+            pair(owner, made)
     return cast("type[pydantic.BaseModel]", made)
 
 
