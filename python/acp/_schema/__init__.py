@@ -11,5 +11,5 @@ from typing import Final
 
 __all__ = ["SCHEMA_HASH"]
 
-SCHEMA_HASH: Final = "adc8fa8c66e513e9b187756e772bc63a4f47a14333e84625270c2e422dca563c"
+SCHEMA_HASH: Final = "a40fdebe17b3f074c45092fe2bc211324203ec3a31c067ee13de579c5bd29d1a"
 """Digest of the facts; the extension carries the same one."""

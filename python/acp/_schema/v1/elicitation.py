@@ -201,7 +201,7 @@ class CompleteElicitationNotification(BaseModel):
 
 
 class ElicitationRequestScope(BaseModel):
-    """Members that 2 variants of `CreateElicitationRequest` have in common.
+    """Members that 4 variants of `CreateElicitationRequest` have in common.
 
     Stable part of protocol version 1.
 
@@ -253,7 +253,7 @@ class CreateFormRequestElicitationRequest(ElicitationRequestScope):
 
 
 class ElicitationSessionScope(BaseModel):
-    """Members that 2 variants of `CreateElicitationRequest` have in common.
+    """Members that 4 variants of `CreateElicitationRequest` have in common.
 
     Stable part of protocol version 1.
 
@@ -779,8 +779,10 @@ class ElicitationOtherPropertySchema(BaseModel):
 class ElicitationSchema(BaseModel):
     """The form that the user is asked to fill in.
 
-    Value of `CreateFormRequestElicitationRequest.requested_schema` and
-    `CreateFormSessionElicitationRequest.requested_schema`. Stable part of protocol version 1.
+    Value of `CreateFormRequestElicitationRequest.requested_schema`,
+    `CreateFormSessionElicitationRequest.requested_schema`,
+    `ElicitationFormRequestMode.requested_schema` and `ElicitationFormSessionMode.requested_schema`.
+    Stable part of protocol version 1.
 
     Members:
         type: optional; null or malformed reads as `object`; `object` by default; always written;
