@@ -144,6 +144,7 @@ class Reader:
             if add["wire"] == wire and owner in add["records"]:
                 self.used.add(id(add))
                 alias, tolerated = add.get("alias", alias), add.get("tolerated", tolerated)
+                flags += "l" if add.get("forgiven") else ""
                 if "implied" in add:
                     default, flags = ("implied", add["implied"]), "n" + flags
         return Field(owner, wire, expr, flags, default, alias, tolerated)

@@ -11,5 +11,5 @@ from typing import Final
 
 __all__ = ["SCHEMA_HASH"]
 
-SCHEMA_HASH: Final = "a40fdebe17b3f074c45092fe2bc211324203ec3a31c067ee13de579c5bd29d1a"
+SCHEMA_HASH: Final = "a7cd19cfa652216000811abbc84322267b1a8713dea403c9578353d7b5e0a101"
 """Digest of the facts; the extension carries the same one."""

@@ -166,6 +166,7 @@ class BaseModel(Model):
     __pydantic_decorators__ = _OfTwin()
     __pydantic_fields__ = _OfTwin()
     __pydantic_complete__ = _OfTwin()
+    __pydantic_root_model__ = _OfTwin()
     __signature__ = _OfTwin()
 
     def __init_subclass__(cls, **options: Any) -> None:

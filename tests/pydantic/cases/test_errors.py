@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from typing import Any
 
+import anyio
 import pydantic
 import pytest
 
@@ -12,7 +13,6 @@ import acp
 import acp.schema as schema
 import acp.v2.schema as v2
 from acp._errors import wire_error
-from tests.endpoint.ends import joined
 
 SECRET = "hunter2"
 
@@ -139,10 +139,17 @@ async def test_bad_params_and_a_handler_that_builds_badly_tell_no_values(
     async def new_session(params: Any) -> Any:
         return schema.NewSessionResponse(session_id={SECRET: SECRET})
 
-    async with joined(agent, acp.v1.Client()) as (_, connection):
-        for params in ({"cwd": "/", "mcpServers": []}, {"cwd": {SECRET: SECRET}}):
-            with pytest.raises(acp.RequestError) as caught:
-                await connection.request("session/new", params)
-            assert caught.value.code == -32602
-            assert SECRET not in repr((caught.value.message, caught.value.data))
+    ours, theirs = acp.memory_pair()
+    with anyio.fail_after(10):
+        async with agent.connect(ours), acp.v1.Client().connect(theirs) as connection:
+            await connection.initialize()
+            await ask(connection)
     assert SECRET not in caplog.text
+
+
+async def ask(connection: Any) -> None:
+    for params in ({"cwd": "/", "mcpServers": []}, {"cwd": {SECRET: SECRET}}):
+        with pytest.raises(acp.RequestError) as caught:
+            await connection.request("session/new", params)
+        assert caught.value.code == -32602
+        assert SECRET not in repr((caught.value.message, caught.value.data))

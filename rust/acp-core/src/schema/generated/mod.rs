@@ -13,7 +13,7 @@ pub use self::v1::V1;
 pub use self::v2::V2;
 
 /// Digest of the facts that these tables were made from.
-pub const SCHEMA_HASH: &str = "a40fdebe17b3f074c45092fe2bc211324203ec3a31c067ee13de579c5bd29d1a";
+pub const SCHEMA_HASH: &str = "a7cd19cfa652216000811abbc84322267b1a8713dea403c9578353d7b5e0a101";
 
 /// Left out when empty.
 const OPTIONAL: Flags = Flags(0);
@@ -37,6 +37,8 @@ const NE: Flags = Flags::NULLABLE.and(Flags::LENIENT);
 const NES: Flags = Flags::NULLABLE.and(Flags::LENIENT).and(Flags::SKIP_ITEMS);
 /// Null reads as absent, a value that does not fit reads as absent, unstable.
 const NEU: Flags = Flags::NULLABLE.and(Flags::LENIENT).and(Flags::UNSTABLE);
+/// Null reads as absent, in the compatibility profile a value that does not fit reads as absent.
+const NL: Flags = Flags::NULLABLE.and(Flags::LENIENT_WHEN_LAX);
 /// Null reads as absent, unstable.
 const NU: Flags = Flags::NULLABLE.and(Flags::UNSTABLE);
 /// Required.

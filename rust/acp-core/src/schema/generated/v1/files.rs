@@ -2,7 +2,7 @@
 
 //! Tables of version 1: files.
 
-use crate::schema::generated::{META, N, R, field};
+use crate::schema::generated::{META, NL, R, field};
 use crate::schema::table::{Extra, Int, Record, Type};
 
 pub static READ_TEXT_FILE_REQUEST: Record = Record {
@@ -11,8 +11,8 @@ pub static READ_TEXT_FILE_REQUEST: Record = Record {
     fields: &[
         field("sessionId", "session_id", Type::Str, R),
         field("path", "path", Type::Str, R),
-        field("line", "line", Type::Int(Int::U32), N),
-        field("limit", "limit", Type::Int(Int::U32), N),
+        field("line", "line", Type::Int(Int::U32), NL),
+        field("limit", "limit", Type::Int(Int::U32), NL),
         META,
     ],
     tag: None,
