@@ -11,5 +11,5 @@ from typing import Final
 
 __all__ = ["SCHEMA_HASH"]
 
-SCHEMA_HASH: Final = "a7cd19cfa652216000811abbc84322267b1a8713dea403c9578353d7b5e0a101"
+SCHEMA_HASH: Final = "5dc8299bd6ea4bfabc69858d665c5ce1a1aa22d0c3fc3c52e299941f7e910859"
 """Digest of the facts; the extension carries the same one."""

@@ -13,7 +13,7 @@ pub use self::v1::V1;
 pub use self::v2::V2;
 
 /// Digest of the facts that these tables were made from.
-pub const SCHEMA_HASH: &str = "a7cd19cfa652216000811abbc84322267b1a8713dea403c9578353d7b5e0a101";
+pub const SCHEMA_HASH: &str = "5dc8299bd6ea4bfabc69858d665c5ce1a1aa22d0c3fc3c52e299941f7e910859";
 
 /// Left out when empty.
 const OPTIONAL: Flags = Flags(0);
