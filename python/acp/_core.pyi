@@ -138,7 +138,7 @@ def field_rules(
     """
 
 def validated(cls: type[Any], obj: Any) -> Any:
-    """`cls.model_validate`, which raises ValidationError of this module also where pydantic is used."""
+    """`cls.model_validate`, whose exception is ValidationError also where pydantic is used."""
 
 def pydantic_in_use() -> bool:
     """Whether the program has imported pydantic."""

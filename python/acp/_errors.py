@@ -27,8 +27,8 @@ class WireError(NamedTuple):
 def misfit(exc: BaseException) -> ValidationError | None:
     """What does not fit, where that is what `exc` says; None for every other exception.
 
-    In programs that use pydantic, schema classes raise its ValidationError, whose cause is ours. Its
-    own texts and places hold values.
+    In programs that use pydantic, schema classes raise its ValidationError, whose cause is ours.
+    Its own texts and places hold values.
     """
     if isinstance(exc, ValidationError):
         return exc

@@ -166,12 +166,12 @@ def test_the_last_discriminator_counts_wherever_it_stands(text: str, expected: A
 
 def test_the_compatibility_profile_reads_looser_integers_from_the_wire() -> None:
     text = '{"sessionId":"s","command":"c","outputByteLimit":%s}'
-    for given, limit in (("5", 5), ("5.0", 5), ('"5"', 5), ("5e0", 5), ('" 5 "', 5)):
-        made = decode(1, "CreateTerminalRequest", text % given, lax=True)
+    for written, limit in (("5", 5), ("5.0", 5), ('"5"', 5), ("5e0", 5), ('" 5 "', 5)):
+        made = decode(1, "CreateTerminalRequest", text % written, lax=True)
         assert (made.output_byte_limit, type(made.output_byte_limit)) == (limit, int)
-        if given != "5":
+        if written != "5":
             with pytest.raises(ValidationError):
-                decode(1, "CreateTerminalRequest", text % given)
+                decode(1, "CreateTerminalRequest", text % written)
     for bad in ("5.5", '"x"', '"5.0"', "true", "[5]", "1e300", "-1", '"-1"'):
         with pytest.raises(ValidationError) as caught:
             decode(1, "CreateTerminalRequest", text % bad, lax=True)

@@ -11,5 +11,5 @@ from typing import Final
 
 __all__ = ["SCHEMA_HASH"]
 
-SCHEMA_HASH: Final = "5dc8299bd6ea4bfabc69858d665c5ce1a1aa22d0c3fc3c52e299941f7e910859"
+SCHEMA_HASH: Final = "04f721c0e1d425f1b5615404a553176e029fcf935b9378d1df1d967f0f545d2d"
 """Digest of the facts; the extension carries the same one."""

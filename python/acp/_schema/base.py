@@ -107,7 +107,8 @@ class _Fields:
             from acp._schema.hints import annotations, descriptions
 
             types, said = annotations(owner), descriptions(owner)
-            facts = field_facts(owner) if owner is not BaseModel else []
+            # The classes of this module are no objects of the protocol.
+            facts = [] if owner.__module__ == __name__ else field_facts(owner)
             made = {
                 name: FieldInfo(
                     alias=None if wire == name else wire,

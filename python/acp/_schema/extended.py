@@ -10,6 +10,7 @@ Owns what the methods of such classes do; imported only where pydantic is in use
 
 from __future__ import annotations
 
+import inspect
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from types import MemberDescriptorType
@@ -22,9 +23,7 @@ from acp._schema.twins import pair, twin
 
 __all__ = ["extend"]
 
-_KEPT = frozenset(
-    ("__annotations__", "__annotate__", "__annotate_func__", "__doc__", "__module__")
-)
+_KEPT = frozenset(("__annotations__", "__annotate__", "__annotate_func__", "__doc__", "__module__"))
 _LAST_MARK = 63
 # Past what twins do instead.
 _construct: Callable[..., pydantic.BaseModel] = vars(pydantic.BaseModel)["model_construct"].__func__
@@ -38,7 +37,7 @@ def extend(owner: type[Model], options: Mapping[str, Any], frames: int) -> None:
     below = hasattr(owner, "_fill_extended")
     if not (options or below or _is_extended(owner)):
         return
-    frame = sys._getframe(frames + 1)  # noqa: SLF001 - where pydantic looks, too
+    frame = sys._getframe(frames + 1)
     names = {**frame.f_globals, **frame.f_locals}
     space = {
         name: value
@@ -62,14 +61,12 @@ def extend(owner: type[Model], options: Mapping[str, Any], frames: int) -> None:
 
 def _is_extended(owner: type[Model]) -> bool:
     own = vars(owner)
-    said = own.get("__annotations__") or getattr(owner, "__annotations__", {})
     slots = own.get("__slots__", ())
-    fields = [name for name, kind in said.items() if name not in slots and not _is_constant(kind)]
-    inherited = [base.__dict__.get("__annotations__") for base in owner.__mro__[1:]]
+    said = inspect.get_annotations(owner)
     return (
-        any(type(value).__name__ == "PydanticDescriptorProxy" for value in own.values())
-        or "model_config" in own
-        or (bool(fields) and said not in inherited)
+        "model_config" in own
+        or any(type(value).__name__ == "PydanticDescriptorProxy" for value in own.values())
+        or any(name not in slots and not _is_constant(kind) for name, kind in said.items())
     )
 
 
@@ -120,7 +117,9 @@ def _setattr(self: Any, name: str, value: Any) -> None:
 def _validated(cls: type[Any], obj: Any) -> Any:
     if isinstance(obj, cls):
         return obj
-    return cls(**obj) if isinstance(obj, Mapping) else _made(cls, _validator(cls).validate_python(obj))
+    return (
+        cls(**obj) if isinstance(obj, Mapping) else _made(cls, _validator(cls).validate_python(obj))
+    )
 
 
 def _validator(cls: type[Any]) -> Any:

@@ -7,8 +7,9 @@ of docstrings. Knows neither values nor pydantic.
 from __future__ import annotations
 
 import importlib
+import inspect
 import re
-from typing import Any, Literal, Union, get_args, get_origin
+from typing import Any, Literal, Union, get_args
 
 from acp._core import Model, UnsetType
 
@@ -30,8 +31,8 @@ def annotations(owner: type[Model]) -> dict[str, Any]:
             "Literal": Literal,
             "UnsetType": UnsetType,
         }
-        for name, said in base.__dict__.get("__annotations__", {}).items():
-            found[name] = eval(said, names) if isinstance(said, str) else said  # noqa: S307 - our own source
+        for name, said in inspect.get_annotations(base).items():
+            found[name] = eval(said, names) if isinstance(said, str) else said
     return found
 
 

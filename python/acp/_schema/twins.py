@@ -22,7 +22,15 @@ from acp._core import UNSET, Model, ValidationError, field_facts, field_rules
 from acp._schema.base import BaseModel
 from acp._schema.hints import annotations, descriptions, without_unset
 
-__all__ = ["attribute", "class_json_schema", "core_schema", "json_schema", "refusal", "shown", "twin"]
+__all__ = [
+    "attribute",
+    "class_json_schema",
+    "core_schema",
+    "json_schema",
+    "refusal",
+    "shown",
+    "twin",
+]
 
 _making = threading.RLock()
 
@@ -66,7 +74,7 @@ def twin(owner: type[Model]) -> type[pydantic.BaseModel]:
     with _making:
         made = owner.__dict__.get("_twin")
         if made is None:
-            made = _Twin if owner is BaseModel else _make(owner)
+            made = _root(owner) if owner.__module__ == BaseModel.__module__ else _make(owner)
             pair(owner, made)
     return cast("type[pydantic.BaseModel]", made)
 
@@ -82,6 +90,11 @@ def _being_made(owner: type[Model]) -> bool:
 
 
 _unfinished: set[type[Model]] = set()
+
+
+def _root(owner: type[Model]) -> type[pydantic.BaseModel]:
+    """For the roots of all classes, which are no objects of the protocol."""
+    return pydantic.create_model(owner.__name__, __base__=_Twin, __module__=owner.__module__)
 
 
 def _make(owner: type[Model]) -> type[pydantic.BaseModel]:
@@ -111,7 +124,7 @@ def _make(owner: type[Model]) -> type[pydantic.BaseModel]:
             fields[name] = _field(without_unset(types[name]), options)
         made = pydantic.create_model(
             owner.__name__,
-            __base__=_open if keeps else _Twin,
+            __base__=_Open if keeps else _Twin,
             __module__=owner.__module__,
             __validators__=_validators(lenient, skipping),
             **fields,
@@ -126,7 +139,7 @@ def _make(owner: type[Model]) -> type[pydantic.BaseModel]:
 _NO_RULES = (None, None, False, False)
 
 
-class _open(_Twin):
+class _Open(_Twin):
     model_config = pydantic.ConfigDict(extra="allow")
 
 
@@ -149,8 +162,8 @@ def _discriminated(said: Any) -> Any:
     rest = tuple(_discriminated(a) for a in inner if a not in classes)
     if len(classes) > 1 and (name := _discriminator(classes)):
         told = Annotated[Union[classes], pydantic.Field(discriminator=name)]  # noqa: UP007
-        return Union[(told, *rest)]  # noqa: UP007
-    return Union[(*classes, *rest)]  # noqa: UP007
+        return Union[(told, *rest)]
+    return Union[(*classes, *rest)]
 
 
 def _discriminator(classes: tuple[type[Model], ...]) -> str | None:

@@ -1,4 +1,4 @@
-"""What does not fit is pydantic's own exception, in its words, and never tells a peer more than ours."""
+"""What does not fit is pydantic's own exception, in its words; a peer is told no more."""
 
 from __future__ import annotations
 
@@ -74,7 +74,12 @@ def test_validation_of_data_is_refused_in_the_same_words(given: Any, kind: str) 
 
 @pytest.mark.parametrize(
     ("given", "kind"),
-    [("{", "json_invalid"), ("5", "model_type"), ('{"prompt":[]}', "missing"), (b"\xff", "json_invalid")],
+    [
+        ("{", "json_invalid"),
+        ("5", "model_type"),
+        ('{"prompt":[]}', "missing"),
+        (b"\xff", "json_invalid"),
+    ],
 )
 def test_validation_of_json_is_refused_in_the_same_words(given: Any, kind: str) -> None:
     with pytest.raises(pydantic.ValidationError) as caught:
@@ -109,9 +114,7 @@ def test_it_is_a_value_error_with_our_own_as_its_cause() -> None:
 
 
 def test_a_peer_gets_the_answer_that_it_gets_without_pydantic() -> None:
-    error = refused(
-        schema.PlanEntry, content={SECRET: SECRET}, priority=SECRET, status="pending"
-    )
+    error = refused(schema.PlanEntry, content={SECRET: SECRET}, priority=SECRET, status="pending")
     answer = wire_error(error, method="session/prompt", expose=True)
     assert answer.code == -32602
     assert [(row["loc"], row["type"]) for row in answer.data] == [

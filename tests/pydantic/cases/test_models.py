@@ -1,4 +1,4 @@
-"""Schema objects where pydantic expects models: `isinstance`, fields, unions, dumps, JSON Schemas."""
+"""Schema objects where pydantic expects models: in `isinstance`, fields, unions, JSON Schemas."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import inspect
 import json
 import pickle
 import weakref
-from typing import Annotated, Any, Optional, Union
+from typing import Annotated, Any
 
 import pydantic
 import pytest
@@ -28,11 +28,11 @@ CLASSES = [
 class Holder(pydantic.BaseModel):
     entries: list[schema.PlanEntry] = []
     block: Annotated[
-        Union[schema.TextContentBlock, schema.ImageContentBlock],
+        schema.TextContentBlock | schema.ImageContentBlock,
         pydantic.Field(discriminator="type"),
     ] = schema.TextContentBlock(text="default")
     anything: Any = None
-    prompt: Optional[schema.PromptRequest] = None
+    prompt: schema.PromptRequest | None = None
 
 
 def text(value: str = "t") -> schema.TextContentBlock:
@@ -40,7 +40,11 @@ def text(value: str = "t") -> schema.TextContentBlock:
 
 
 def test_every_object_is_an_instance_of_pydantics_base_and_of_its_own_class() -> None:
-    for one in (text(), v2.TextContentBlock(text="t"), schema.PromptResponse(stop_reason="end_turn")):
+    for one in (
+        text(),
+        v2.TextContentBlock(text="t"),
+        schema.PromptResponse(stop_reason="end_turn"),
+    ):
         assert isinstance(one, pydantic.BaseModel)
         assert isinstance(one, schema.BaseModel)
         assert isinstance(one, type(one))
@@ -84,7 +88,7 @@ def test_an_adapter_reads_and_writes_a_class_lists_and_unions_of_it() -> None:
     assert adapter.dump_python(read, exclude_none=True) == [ENTRY]
     assert json.loads(adapter.dump_json(read, by_alias=True)) == [{**ENTRY, "_meta": None}]
     union: Any = pydantic.TypeAdapter(
-        Union[schema.TextContentBlock, schema.ImageContentBlock, schema.ResourceContentBlock]
+        schema.TextContentBlock | schema.ImageContentBlock | schema.ResourceContentBlock
     )
     assert type(union.validate_python({"type": "text", "text": "t"})) is schema.TextContentBlock
     block = {"type": "image", "data": "", "mimeType": "image/png"}
@@ -160,7 +164,7 @@ def test_fields_tell_what_pydantics_tell() -> None:
 
 def test_objects_copy_pickle_and_compare_as_without_pydantic() -> None:
     one = schema.PromptRequest(session_id="s", prompt=[text()])
-    for made in (copy.copy(one), copy.deepcopy(one), pickle.loads(pickle.dumps(one))):  # noqa: S301
+    for made in (copy.copy(one), copy.deepcopy(one), pickle.loads(pickle.dumps(one))):
         assert type(made) is schema.PromptRequest
         assert made == one
         assert made is not one

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
-from typing import Any, ClassVar, Optional
+from typing import Any, ClassVar
 
 import pydantic
 import pytest
@@ -18,7 +18,7 @@ class Legacy(pydantic.BaseModel):
 
 
 class WithModels(schema.NewSessionResponse):
-    models: Optional[Legacy] = None
+    models: Legacy | None = None
     tries: int = pydantic.Field(default=0, alias="triesSoFar", ge=0)
     known: ClassVar[int] = 7
 
@@ -97,7 +97,7 @@ def test_assigning_a_new_field_sets_it() -> None:
 
 def test_copies_have_the_new_fields_too() -> None:
     made = WithModels(session_id="s", models={"current": "m"})
-    copies = (copy.copy(made), copy.deepcopy(made), pickle.loads(pickle.dumps(made)))  # noqa: S301
+    copies = (copy.copy(made), copy.deepcopy(made), pickle.loads(pickle.dumps(made)))
     for one in (*copies, made.model_copy(), made.model_copy(deep=True)):
         assert type(one) is WithModels
         assert one == made
@@ -132,7 +132,7 @@ def test_local_names_of_annotations_are_found() -> None:
         at: str
 
     class Noted(schema.TextContentBlock):
-        note: Optional[Local] = None
+        note: Local | None = None
 
     assert Noted(text="t", type="text", note={"at": "here"}).note == Local(at="here")
 

@@ -144,7 +144,7 @@ class AuthEnvVar(BaseModel):
         name: required.
         label: optional; null or malformed reads as absent.
         secret: optional; null or malformed reads as absent.
-        optional: optional; null or malformed reads as absent.
+        optional: optional; null or malformed reads as False; False by default.
         field_meta: `_meta`; optional; null or malformed reads as absent.
     """
 
@@ -153,7 +153,7 @@ class AuthEnvVar(BaseModel):
     name: str
     label: str | None
     secret: bool | None
-    optional: bool | None
+    optional: bool
     field_meta: dict[str, Any] | None
 
     if TYPE_CHECKING:
@@ -164,7 +164,7 @@ class AuthEnvVar(BaseModel):
             name: str,
             label: str | None = None,
             secret: bool | None = None,
-            optional: bool | None = None,
+            optional: bool | None = False,
             field_meta: dict[str, Any] | None = None,
             **extra: Any,
         ) -> None: ...

@@ -13,7 +13,7 @@ pub use self::v1::V1;
 pub use self::v2::V2;
 
 /// Digest of the facts that these tables were made from.
-pub const SCHEMA_HASH: &str = "5dc8299bd6ea4bfabc69858d665c5ce1a1aa22d0c3fc3c52e299941f7e910859";
+pub const SCHEMA_HASH: &str = "04f721c0e1d425f1b5615404a553176e029fcf935b9378d1df1d967f0f545d2d";
 
 /// Left out when empty.
 const OPTIONAL: Flags = Flags(0);
@@ -21,6 +21,8 @@ const OPTIONAL: Flags = Flags(0);
 const A: Flags = Flags::ALWAYS;
 /// Key of a scope.
 const C: Flags = Flags::SCOPE_KEY;
+/// A value that does not fit reads as absent.
+const E: Flags = Flags::LENIENT;
 /// A value that does not fit reads as absent, always written.
 const EA: Flags = Flags::LENIENT.and(Flags::ALWAYS);
 /// A value that does not fit reads as absent, always written, unstable.

@@ -4,8 +4,8 @@
 
 use super::elicitation::ELICITATION_SCHEMA;
 use super::rpc::{ERROR, REQUEST_ID};
-use crate::schema::generated::{META, N, NE, R, RS, field};
-use crate::schema::table::{Extra, Record, Shape, Tag, Type};
+use crate::schema::generated::{E, META, N, NE, R, RS, defaulted, field};
+use crate::schema::table::{Default, Extra, Record, Shape, Tag, Type};
 
 pub static AGENT_RESPONSE: Shape = Shape {
     name: "AgentResponse",
@@ -104,7 +104,7 @@ pub static AUTH_ENV_VAR: Record = Record {
         field("name", "name", Type::Str, R),
         field("label", "label", Type::Str, NE),
         field("secret", "secret", Type::Bool, NE),
-        field("optional", "optional", Type::Bool, NE),
+        defaulted("optional", "optional", Type::Bool, E, Default::False),
         META,
     ],
     tag: None,
