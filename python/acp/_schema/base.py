@@ -104,15 +104,15 @@ class _Fields:
             return twin(owner).model_fields
         made: dict[str, FieldInfo] | None = owner.__dict__.get("_fields_made")
         if made is None:
-            from acp._schema.hints import annotations, descriptions
+            from acp._schema.hints import descriptions, types
 
-            types, said = annotations(owner), descriptions(owner)
+            kinds, said = types(owner), descriptions(owner)
             # The classes of this module are no objects of the protocol.
             facts = [] if owner.__module__ == __name__ else field_facts(owner)
             made = {
                 name: FieldInfo(
                     alias=None if wire == name else wire,
-                    annotation=types.get(name, Any),
+                    annotation=kinds.get(name, Any),
                     required=required,
                     default=default,
                     description=said.get(name),

@@ -46,7 +46,8 @@ def extend(owner: type[Model], options: Mapping[str, Any], frames: int) -> None:
     }
     space["__qualname__"] = owner.__qualname__
     parent = twin(cast("type[Model]", owner.__mro__[1]))
-    made = type(parent)(owner.__name__, (parent,), space, **options)
+    derive: Any = type(parent)
+    made: type[pydantic.BaseModel] = derive(owner.__name__, (parent,), space, **options)
     made.model_rebuild(raise_errors=False, _types_namespace=names)
     for name, value in list(vars(owner).items()):
         if hasattr(value, "wrapped") and type(value).__name__ == "PydanticDescriptorProxy":
@@ -74,21 +75,28 @@ def _is_constant(kind: Any) -> bool:
     return "ClassVar" in (kind if isinstance(kind, str) else repr(kind))
 
 
+def _class(self: object) -> type[Any]:
+    return type(self)
+
+
 def _own_fields(owner: type[Model]) -> list[str]:
     native = {name for name, *_ in field_facts(owner)}
     return [name for name in twin(owner).model_fields if name not in native]
 
 
 def _fill(self: Any, members: Mapping[str, Any]) -> None:
-    _take(self, twin(type(self)).__pydantic_validator__.validate_python(dict(members)))
+    _take(self, twin(_class(self)).__pydantic_validator__.validate_python(dict(members)))
 
 
 def _take(self: Any, read: pydantic.BaseModel) -> None:
     """Takes over what the twin has read, which needs no second look."""
-    own = _own_fields(type(self))
+    own = _own_fields(_class(self))
     set_now = read.model_fields_set
     native = {name: getattr(read, name) for name in set_now if name not in own}
-    self._fill_unchecked({**native, **(read.__pydantic_extra__ or {})})
+    others = read.__pydantic_extra__ or {}
+    self._fill_unchecked({**native, **others})
+    if Model.__dict__["model_extra"].__get__(self) is None:
+        self.__dict__.update(others)
     self.__dict__.update({name: getattr(read, name) for name in own})
     self.__dict__.update(read.__pydantic_private__ or {})
     marks = (1 << (_LAST_MARK - at) for at, name in enumerate(own) if name in set_now)
@@ -97,29 +105,34 @@ def _take(self: Any, read: pydantic.BaseModel) -> None:
 
 def _as_twin(self: Any) -> pydantic.BaseModel:
     values = dict(Model.__iter__(self))
-    values.update((name, self.__dict__[name]) for name in _own_fields(type(self)))
-    return _construct(twin(type(self)), _fields_set(self), **values)
+    values.update((n, value) for n, value in self.__dict__.items() if not n.startswith("_"))
+    return _construct(twin(_class(self)), _fields_set(self), **values)
 
 
 def _fields_set(self: Any) -> set[str]:
-    native: set[str] = Model.model_fields_set.__get__(self)  # type: ignore[attr-defined]
-    own = enumerate(_own_fields(type(self)))
+    native: set[str] = Model.__dict__["model_fields_set"].__get__(self)
+    own = enumerate(_own_fields(_class(self)))
     return native | {name for at, name in own if self._marks >> (_LAST_MARK - at) & 1}
+
+
+def _extra(self: Any) -> dict[str, Any] | None:
+    """Members of no field: those of a catch-all, or those that the user's class allows."""
+    found: dict[str, Any] | None = Model.__dict__["model_extra"].__get__(self)
+    if found is None and twin(_class(self)).model_config.get("extra") == "allow":
+        own = _own_fields(_class(self))
+        found = {
+            name: value
+            for name, value in self.__dict__.items()
+            if not (name in own or name.startswith("_"))
+        }
+    return found
 
 
 def _setattr(self: Any, name: str, value: Any) -> None:
     Model.__setattr__(self, name, value)
-    own = _own_fields(type(self))
+    own = _own_fields(_class(self))
     if name in own:
         self._marks |= 1 << (_LAST_MARK - own.index(name))
-
-
-def _validated(cls: type[Any], obj: Any) -> Any:
-    if isinstance(obj, cls):
-        return obj
-    return (
-        cls(**obj) if isinstance(obj, Mapping) else _made(cls, _validator(cls).validate_python(obj))
-    )
 
 
 def _validator(cls: type[Any]) -> Any:
@@ -127,7 +140,7 @@ def _validator(cls: type[Any]) -> Any:
 
 
 def _made(cls: type[Any], read: pydantic.BaseModel) -> Any:
-    made = cls.__new__(cls)
+    made = cast("Any", cls).__new__(cls)
     _take(made, read)
     return made
 
@@ -148,7 +161,7 @@ def _model_construct(cls: type[Any], _fields_set: set[str] | None = None, **valu
 
 def _model_copy(self: Any, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Any:
     copy = Model.model_copy(self, update=update, deep=deep)
-    for name in (update or {}).keys() & set(_own_fields(type(self))):
+    for name in (update or {}).keys() & set(_own_fields(_class(self))):
         _setattr(copy, name, cast("Any", update)[name])
     return copy
 
@@ -175,11 +188,11 @@ def _str(self: Any) -> str:
 
 def _reduce(self: Any) -> tuple[Callable[..., Any], tuple[Any, ...]]:
     values = dict(Model.__iter__(self)) | self.__dict__
-    return _revived, (type(self), values, self._marks)
+    return _revived, (_class(self), values, self._marks)
 
 
 def _revived(cls: type[Any], values: dict[str, Any], marks: int) -> Any:
-    made = cls.__new__(cls)
+    made = cast("Any", cls).__new__(cls)
     own = set(_own_fields(cls))
     made._fill_unchecked({name: value for name, value in values.items() if name not in own})
     made.__dict__.update((name, value) for name, value in values.items() if name in own)
@@ -189,7 +202,6 @@ def _revived(cls: type[Any], values: dict[str, Any], marks: int) -> Any:
 
 _METHODS: dict[str, Any] = {
     "_fill_extended": _fill,
-    "_validated": classmethod(_validated),
     "model_validate": classmethod(_model_validate),
     "model_validate_json": classmethod(_model_validate_json),
     "model_construct": classmethod(_model_construct),
@@ -197,6 +209,7 @@ _METHODS: dict[str, Any] = {
     "model_dump": _model_dump,
     "model_dump_json": _model_dump_json,
     "model_fields_set": property(_fields_set),
+    "model_extra": property(_extra),
     "__iter__": _iter,
     "__repr__": _repr,
     "__str__": _str,

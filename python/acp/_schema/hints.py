@@ -13,12 +13,12 @@ from typing import Any, Literal, Union, get_args
 
 from acp._core import Model, UnsetType
 
-__all__ = ["annotations", "descriptions", "without_unset"]
+__all__ = ["descriptions", "types", "without_unset"]
 
 _MEMBER = re.compile(r"^ {4}(\w+): (.*(?:\n {8}.*)*)", re.MULTILINE)
 
 
-def annotations(owner: type[Model]) -> dict[str, Any]:
+def types(owner: type[Model]) -> dict[str, Any]:
     """The types of a class's fields and discriminators, by attribute name."""
     found: dict[str, Any] = {}
     for base in reversed(owner.__mro__):

@@ -20,7 +20,7 @@ from pydantic_core import core_schema as schemas
 
 from acp._core import UNSET, Model, ValidationError, field_facts, field_rules
 from acp._schema.base import BaseModel
-from acp._schema.hints import annotations, descriptions, without_unset
+from acp._schema.hints import descriptions, types, without_unset
 
 __all__ = [
     "attribute",
@@ -101,7 +101,7 @@ def _make(owner: type[Model]) -> type[pydantic.BaseModel]:
     _unfinished.add(owner)
     try:
         facts, (rules, keeps) = field_facts(owner), field_rules(owner)
-        types, said = annotations(owner), descriptions(owner)
+        kinds, said = types(owner), descriptions(owner)
         fields: dict[str, Any] = {}
         lenient: dict[str, Any] = {}
         skipping: list[str] = []
@@ -121,7 +121,7 @@ def _make(owner: type[Model]) -> type[pydantic.BaseModel]:
             tag = at >= len(rules)
             if not (required or tag):
                 options["default"] = None if default is UNSET else default
-            fields[name] = _field(without_unset(types[name]), options)
+            fields[name] = _field(without_unset(kinds[name]), options)
         made = pydantic.create_model(
             owner.__name__,
             __base__=_Open if keeps else _Twin,
@@ -313,9 +313,10 @@ def _in_pydantic(owner: type[Model], given: Any, own: ValidationError) -> Except
 def _at(given: Any, loc: tuple[str | int, ...]) -> Any:
     """The value at a place; the last one on the way there that is found."""
     for step in loc:
-        if isinstance(given, (Mapping, list)):
-            try:
-                given = cast("Any", given)[step]
-            except (KeyError, IndexError, TypeError):
-                return given
-    return given
+        if not isinstance(given, (Mapping, list)):
+            break
+        try:
+            given = cast("Any", given)[step]
+        except (KeyError, IndexError, TypeError):
+            break
+    return cast("Any", given)

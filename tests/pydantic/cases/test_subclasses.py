@@ -118,7 +118,9 @@ def test_such_a_class_is_a_field_of_others_and_derives_further() -> None:
         model_config = pydantic.ConfigDict(extra="allow")
         more: str = "m"
 
-    assert More(session_id="S").model_dump(exclude_none=True)["more"] == "m"
+    more = More(session_id="S", other=5)
+    assert more.model_dump(exclude_none=True)["more"] == "m"
+    assert (more.other, more.model_extra, more.model_dump()["other"]) == (5, {"other": 5}, 5)
     assert More(session_id="S", triesSoFar=1).session_id == "s"
     held = pydantic.create_model("Held", one=(WithModels, ...))
     assert type(held(one={"sessionId": "S", "triesSoFar": 1}).one) is WithModels
