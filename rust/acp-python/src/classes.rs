@@ -175,6 +175,11 @@ impl Class {
         ty.as_ptr() == self.ty.cast()
     }
 
+    /// Whether `object` is of this class, not of one derived from it.
+    pub fn made(&self, object: &Bound<'_, PyAny>) -> bool {
+        object.get_type_ptr() == self.ty
+    }
+
     /// The attribute name of a field.
     pub fn name<'py>(&self, py: Python<'py>, field: usize) -> &Bound<'py, PyString> {
         self.names[field].bind(py)

@@ -19,6 +19,7 @@ use crate::{error, model, twins};
 /// Constructors read leniently in the ways that programs written for other libraries need.
 const CONSTRUCT: Options = Options { lax: true, keep_unknown: false };
 
+#[inline]
 fn fill(object: &Bound<'_, PyAny>, class: &Class, members: Bound<'_, PyAny>) -> PyResult<()> {
     let (input, root) = PyInput::new(members);
     let build = PyBuild::into(object.clone(), class.version())?;
@@ -70,31 +71,51 @@ pub fn construct<'py>(
     members: Option<Bound<'py, PyAny>>,
 ) -> PyResult<()> {
     let class = model::class_of(object)?;
-    if positional.len()? == 1 && object.hasattr(ROOT)? {
-        return put_root(object, class, &positional.get_item(0)?);
-    }
     if positional.len()? > 0 {
-        return Err(PyTypeError::new_err(format!(
-            "{} takes its members by keyword",
-            class.record.name
-        )));
+        return by_position(object, class, positional);
     }
     model::state(object).put_extra(None);
     let members = members.unwrap_or_else(|| PyDict::new(object.py()).into_any());
-    let ty = object.get_type();
-    if !class.is(&ty)
-        && let Some(fill) = ty.getattr_opt(intern!(object.py(), "_fill_extended"))?
-    {
-        // A user's class with fields of its own.
-        return fill.call1((object, members)).map(drop);
+    if !class.made(object) && extended(object, &members)? {
+        return Ok(());
     }
-    match (fill(object, class, members.clone()), members.cast::<PyDict>()) {
-        (Ok(()), _) => Ok(()),
-        (Err(_), Ok(only)) if object.hasattr(ROOT)? && only.contains(ROOT)? => {
-            put_root(object, class, &members.get_item(ROOT)?)
-        }
-        (Err(error), _) => Err(twins::refusal(&ty, &members, false, error)),
+    match fill(object, class, members.clone()) {
+        Ok(()) => Ok(()),
+        Err(error) => otherwise(object, class, &members, error),
     }
+}
+
+#[cold]
+fn by_position(
+    object: &Bound<'_, PyAny>,
+    class: &Class,
+    positional: &Bound<'_, PyAny>,
+) -> PyResult<()> {
+    if positional.len()? == 1 && object.hasattr(ROOT)? {
+        return put_root(object, class, &positional.get_item(0)?);
+    }
+    Err(PyTypeError::new_err(format!("{} takes its members by keyword", class.record.name)))
+}
+
+/// Fills an object of a user's class that has fields of its own; false for any other.
+#[cold]
+fn extended(object: &Bound<'_, PyAny>, members: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let fill = object.get_type().getattr_opt(intern!(object.py(), "_fill_extended"))?;
+    fill.map_or(Ok(false), |fill| fill.call1((object, members)).map(|_| true))
+}
+
+/// What remains for members that do not fit: they may be those of a root.
+#[cold]
+fn otherwise(
+    object: &Bound<'_, PyAny>,
+    class: &Class,
+    members: &Bound<'_, PyAny>,
+    error: PyErr,
+) -> PyResult<()> {
+    if object.hasattr(ROOT)? && members.contains(ROOT)? {
+        return put_root(object, class, &members.get_item(ROOT)?);
+    }
+    Err(twins::refusal(&object.get_type(), members, false, error))
 }
 
 /// The attribute of classes that the official SDK has around another class, here one and the same.
@@ -162,7 +183,15 @@ pub fn validated<'py>(
     cls: &Bound<'py, PyType>,
     obj: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let class = classes::above(cls).ok_or_else(model::no_class)?;
+    read(cls, classes::above(cls).ok_or_else(model::no_class)?, obj)
+}
+
+/// The same with the registered class of `cls`.
+pub fn read<'py>(
+    cls: &Bound<'py, PyType>,
+    class: &'static Class,
+    obj: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyAny>> {
     if obj.is_instance(cls)? {
         return Ok(obj.clone());
     }

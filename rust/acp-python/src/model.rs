@@ -344,9 +344,9 @@ impl Model {
             && obj.cast::<PyMapping>().is_err()
             && !obj.is_instance(cls)?;
         let made = if looked_at {
-            filling::validated(cls, filling::attributes_of(obj, class)?.as_any())
+            filling::read(cls, class, filling::attributes_of(obj, class)?.as_any())
         } else {
-            filling::validated(cls, obj)
+            filling::read(cls, class, obj)
         };
         made.map_err(|error| twins::refusal(cls, obj, false, error))
     }
@@ -366,7 +366,7 @@ impl Model {
         let made = functions::with_text(json_data, title, |text| {
             functions::check(py, title, text)?;
             // Not by the decoder: here members go by attribute name, too.
-            filling::validated(cls, &crate::plain::loads(py, text)?)
+            filling::read(cls, class, &crate::plain::loads(py, text)?)
         });
         made.map_err(|error| twins::refusal(cls, json_data, true, error))
     }
