@@ -13,6 +13,7 @@
 #   reliability  bad input, bad peers, floods, kills, secrets: figures that have to hold; FORM=--short does less
 #   docs      reference tables, types of the guide, links
 #   pythons   the tests on every Python found on this machine
+#   pydantic  objects in programs that use pydantic: its oldest version, the newest and none, on every Python found
 #   fuzz      a search for inputs that break the core; needs a nightly Rust and cargo-fuzz, takes long
 
 PYTHON ?= python3
@@ -45,7 +46,7 @@ export PYO3_PYTHON := $(CURDIR)/$(PY)
 export ACP_SHARED
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help setup demo test lint gen interop compat wheel bench reliability docs pythons fuzz clean
+.PHONY: help setup demo test lint gen interop compat wheel bench reliability docs pythons pydantic fuzz clean
 .DEFAULT_GOAL := help
 
 help:
@@ -129,5 +130,8 @@ docs: gen
 pythons: $(TOOLS_READY)
 	$(PY) -m tools.pythons
 
+pydantic: $(TOOLS_READY)
+	$(PY) -m tools.pydantic_matrix
+
 clean:
-	rm -rf $(VENV) $(PEER_VENV) $(BENCH_VENV) dist .venv-3.* target tests/interop/peers/node_modules
+	rm -rf $(VENV) $(PEER_VENV) $(BENCH_VENV) dist .venv-3.* .venv-pydantic-* target tests/interop/peers/node_modules
