@@ -11,5 +11,5 @@ from typing import Final
 
 __all__ = ["SCHEMA_HASH"]
 
-SCHEMA_HASH: Final = "04f721c0e1d425f1b5615404a553176e029fcf935b9378d1df1d967f0f545d2d"
+SCHEMA_HASH: Final = "e46d761944ed0eef0733c8158a8b7c6742253ef4ae56ddd933fa7a2e149e50da"
 """Digest of the facts; the extension carries the same one."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import re
-from typing import Any, Literal, Union, get_args
+from typing import Any, Literal, Union, get_args, get_origin
 
 from acp._core import Model, UnsetType
 
@@ -50,4 +50,8 @@ def descriptions(owner: type[Model]) -> dict[str, str]:
     # Docstrings lose their indentation in Python 3.13.
     if members.startswith("        "):
         members = re.sub(r"^ {4}", "", members, flags=re.MULTILINE)
-    return {name: " ".join(said.split()) for name, said in _MEMBER.findall(members)}
+    found = {name: " ".join(said.split()) for name, said in _MEMBER.findall(members)}
+    for name, kind in types(owner).items():
+        if get_origin(kind) is Literal and len(get_args(kind)) == 1 and name not in found:
+            found[name] = f"constant; `{get_args(kind)[0]}`."
+    return found

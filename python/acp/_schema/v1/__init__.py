@@ -218,7 +218,26 @@ from acp._schema.v1.former import (
     PlanFile,
     PlanUpdateFile,
 )
-from acp._schema.v1.former_capabilities import (
+from acp._schema.v1.initialize import Implementation, InitializeRequest, InitializeResponse
+from acp._schema.v1.mcp import (
+    AcpMcpServer,
+    EnvVariable,
+    HttpHeader,
+    HttpMcpServer,
+    McpError,
+    McpServer,
+    McpServerAcp,
+    McpServerHttp,
+    McpServerSse,
+    McpServerStdio,
+    MessageMcpErrorResponse,
+    MessageMcpNotification,
+    MessageMcpRequest,
+    MessageMcpResponse,
+    MessageMcpResultResponse,
+    SseMcpServer,
+)
+from acp._schema.v1.nes import (
     ClientNesCapabilities,
     NesCapabilities,
     NesContextCapabilities,
@@ -238,25 +257,6 @@ from acp._schema.v1.former_capabilities import (
     NesRenameCapabilities,
     NesSearchAndReplaceCapabilities,
     NesUserActionsCapabilities,
-)
-from acp._schema.v1.initialize import Implementation, InitializeRequest, InitializeResponse
-from acp._schema.v1.mcp import (
-    AcpMcpServer,
-    EnvVariable,
-    HttpHeader,
-    HttpMcpServer,
-    McpError,
-    McpServer,
-    McpServerAcp,
-    McpServerHttp,
-    McpServerSse,
-    McpServerStdio,
-    MessageMcpErrorResponse,
-    MessageMcpNotification,
-    MessageMcpRequest,
-    MessageMcpResponse,
-    MessageMcpResultResponse,
-    SseMcpServer,
 )
 from acp._schema.v1.permissions import (
     AllowedOutcome,

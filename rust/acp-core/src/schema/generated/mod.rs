@@ -13,7 +13,7 @@ pub use self::v1::V1;
 pub use self::v2::V2;
 
 /// Digest of the facts that these tables were made from.
-pub const SCHEMA_HASH: &str = "04f721c0e1d425f1b5615404a553176e029fcf935b9378d1df1d967f0f545d2d";
+pub const SCHEMA_HASH: &str = "e46d761944ed0eef0733c8158a8b7c6742253ef4ae56ddd933fa7a2e149e50da";
 
 /// Left out when empty.
 const OPTIONAL: Flags = Flags(0);
