@@ -110,7 +110,7 @@ class Model:
     _marks: int
     """The fields that were set, one bit each; those of the class itself begin with the lowest."""
 
-    def _fill_unchecked(self, values: Mapping[str, Any], /) -> None:
+    def _fill_unchecked(self, values: Mapping[str, Any]) -> None:
         """Takes members as they are."""
 
 def register(version: int, schema_hash: str, classes: Sequence[type[Model]]) -> None:

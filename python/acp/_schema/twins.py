@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping
+from itertools import zip_longest
 from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin
 
 import pydantic
@@ -81,12 +82,11 @@ def twin(owner: type[Model]) -> type[pydantic.BaseModel]:
 
 def shown(owner: type[Model]) -> type:
     """The class that objects of `owner` answer with when they are asked for `__class__`."""
-    # A default of a twin that is being made may be such an object.
-    return owner if _being_made(owner) else twin(owner)
-
-
-def _being_made(owner: type[Model]) -> bool:
-    return owner in _unfinished
+    if (made := owner.__dict__.get("_twin")) is not None:
+        return cast("type", made)
+    with _making:
+        # A default of a twin that is being made may be such an object.
+        return owner if owner in _unfinished else twin(owner)
 
 
 _unfinished: set[type[Model]] = set()
@@ -102,26 +102,27 @@ def _make(owner: type[Model]) -> type[pydantic.BaseModel]:
     try:
         facts, (rules, keeps) = field_facts(owner), field_rules(owner)
         kinds, said = types(owner), descriptions(owner)
+        # Discriminators come last, and have to be there as in the models of the official SDK.
+        tags = {name for name, *_ in facts[len(rules) :]}
         fields: dict[str, Any] = {}
         lenient: dict[str, Any] = {}
         skipping: list[str] = []
-        for at, (name, wire, required, default) in enumerate(facts):
-            least, greatest, falls_back, skips = rules[at] if at < len(rules) else _NO_RULES
-            options: dict[str, Any] = {"description": said.get(name)}
-            if wire != name:
-                options["alias"] = wire
-            if least is not None:
-                options["ge"] = least
-            if greatest is not None:
-                options["le"] = greatest
+        for (name, wire, required, default), rule in zip_longest(facts, rules, fillvalue=_NO_RULES):
+            least, greatest, falls_back, skips = rule
             if falls_back:
                 lenient[name] = default
             if skips:
                 skipping.append(name)
-            tag = at >= len(rules)
-            if not (required or tag):
+            options = {
+                "description": said.get(name),
+                "alias": None if wire == name else wire,
+                "ge": least,
+                "le": greatest,
+            }
+            if not (required or name in tags):
                 options["default"] = None if default is UNSET else default
-            fields[name] = _field(without_unset(kinds[name]), options)
+            kind = _discriminated(without_unset(kinds[name]))
+            fields[name] = (kind, pydantic.Field(**_given(options, "default")))
         made = pydantic.create_model(
             owner.__name__,
             __base__=_Open if keeps else _Twin,
@@ -130,23 +131,22 @@ def _make(owner: type[Model]) -> type[pydantic.BaseModel]:
             **fields,
         )
         made.__qualname__ = owner.__qualname__
+        # What there is to say is for readers of Python, and not for JSON Schemas.
         made.__doc__ = None
         return made
     finally:
         _unfinished.discard(owner)
 
 
-_NO_RULES = (None, None, False, False)
+_NO_RULES: Any = (None, None, False, False)
+
+
+def _given(options: dict[str, Any], kept: str) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if value is not None or name == kept}
 
 
 class _Open(_Twin):
     model_config = pydantic.ConfigDict(extra="allow")
-
-
-def _field(said: Any, options: dict[str, Any]) -> Any:
-    """Type and `Field` of a twin; a union of classes that a discriminator tells apart has it."""
-    told = _discriminated(said)
-    return (told, pydantic.Field(**options))
 
 
 def _discriminated(said: Any) -> Any:
