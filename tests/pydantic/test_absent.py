@@ -52,6 +52,24 @@ print(sys.modules.get("pydantic"))
     assert run(prelude + program) == "None"
 
 
+@pytest.mark.parametrize("version", ["1.10.17", "2.6.4", "nonsense"])
+def test_beside_an_older_pydantic_objects_are_what_they_are_without(version: str) -> None:
+    program = f"""
+import sys, types
+from importlib.machinery import ModuleSpec
+sys.modules["pydantic"] = old = types.ModuleType("pydantic")
+old.VERSION, old.__spec__ = "{version}", ModuleSpec("pydantic", None)
+import acp
+from acp.schema import TextContentBlock
+assert TextContentBlock(text="t").__class__ is TextContentBlock
+try:
+    TextContentBlock(text=5)
+except acp.ValidationError:
+    print("ours")
+"""
+    assert run(program) == "ours"
+
+
 def test_a_json_schema_needs_pydantic_and_says_so() -> None:
     program = """
 from acp.schema import PlanEntry

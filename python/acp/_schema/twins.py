@@ -40,7 +40,8 @@ class _Shown(type(pydantic.BaseModel)):
     """The class of twins: objects show it, and what it is called for are objects of the real one."""
 
     def __call__(cls, /, *arguments: Any, **members: Any) -> Any:
-        return cls.__dict__["_stands_for"](*arguments, **members)
+        real = cls.__dict__.get("_stands_for", super().__call__)
+        return real(*arguments, **members)
 
 
 class _Twin(pydantic.BaseModel, metaclass=_Shown):
@@ -50,15 +51,18 @@ class _Twin(pydantic.BaseModel, metaclass=_Shown):
 
     @classmethod
     def model_validate(cls, *arguments: Any, **options: Any) -> Any:
-        return cls.__dict__["_stands_for"].model_validate(*arguments, **options)
+        real = cls.__dict__.get("_stands_for", super())
+        return real.model_validate(*arguments, **options)
 
     @classmethod
     def model_validate_json(cls, *arguments: Any, **options: Any) -> Any:
-        return cls.__dict__["_stands_for"].model_validate_json(*arguments, **options)
+        real = cls.__dict__.get("_stands_for", super())
+        return real.model_validate_json(*arguments, **options)
 
     @classmethod
     def model_construct(cls, *arguments: Any, **values: Any) -> Any:
-        return cls.__dict__["_stands_for"].model_construct(*arguments, **values)
+        real = cls.__dict__.get("_stands_for", super())
+        return real.model_construct(*arguments, **values)
 
 
 def pair(owner: type[Model], made: type[pydantic.BaseModel]) -> None:

@@ -13,6 +13,9 @@ use pyo3::{ffi, intern};
 use crate::classes;
 use crate::error::ValidationError;
 
+/// The oldest pydantic that twins are made for; beside an older one objects are what they are without.
+const OLDEST: (Option<u32>, Option<u32>) = (Some(2), Some(7));
+
 static IN_USE: AtomicBool = AtomicBool::new(false);
 
 /// Whether the program has imported pydantic. Once it has, it stays so.
@@ -36,7 +39,12 @@ fn imported(py: Python<'_>) -> PyResult<bool> {
     // While a module is being imported its names are not there yet.
     let Some(spec) = module.getattr_opt(intern!(py, "__spec__"))? else { return Ok(false) };
     let busy = spec.getattr_opt(intern!(py, "_initializing"))?;
-    Ok(!busy.map_or(Ok(false), |busy| busy.is_truthy())?)
+    if busy.map_or(Ok(false), |busy| busy.is_truthy())? {
+        return Ok(false);
+    }
+    let version: String = module.getattr(intern!(py, "VERSION"))?.extract()?;
+    let mut parts = version.split('.').map_while(|part| part.parse::<u32>().ok());
+    Ok((parts.next(), parts.next()) >= OLDEST)
 }
 
 fn function<'py>(
@@ -61,7 +69,14 @@ pub fn shown<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     if let Some(twin) = made.and_then(|twin| twin.get(py)) {
         return Ok(twin.bind(py).clone());
     }
-    let shown = function(py, &SHOWN, "shown")?.call1((&ty,))?;
+    let shown = match function(py, &SHOWN, "shown").and_then(|shown| shown.call1((&ty,))) {
+        Ok(shown) => shown,
+        Err(error) => {
+            // `isinstance` asks for this everywhere, and has to go on.
+            error.write_unraisable(py, Some(ty.as_any()));
+            ty.clone().into_any()
+        }
+    };
     if let Some(place) = made
         && !shown.is(&ty)
     {
@@ -87,7 +102,8 @@ pub fn refusal(
     }
     let made = function(py, &REFUSAL, "refusal")
         .and_then(|refusal| refusal.call1((ty, given, json, error.value(py))));
-    made.map_or_else(|failed| failed, PyErr::from_value)
+    // What pydantic cannot even look at stays our own.
+    made.map_or(error, PyErr::from_value)
 }
 
 /// Whether the program has imported pydantic.

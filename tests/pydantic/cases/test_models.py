@@ -61,6 +61,9 @@ def test_what_asks_for_the_shown_class_makes_objects_of_the_real_one() -> None:
     assert type(shown(text="u")) is schema.TextContentBlock
     assert type(shown.model_validate({"text": "u"})) is schema.TextContentBlock
     assert shown.model_fields is schema.TextContentBlock.model_fields
+    derived: Any = type("Derived", (shown,), {"__module__": __name__})
+    assert type(derived(text="u", type="text")) is derived
+    assert type(derived.model_validate({"text": "u", "type": "text"})) is derived
 
 
 def test_a_field_takes_dicts_and_keeps_objects_as_they_are() -> None:
