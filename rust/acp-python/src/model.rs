@@ -290,7 +290,7 @@ impl Model {
 
     // What `isinstance` asks besides the type. Programs that use pydantic ask so for its base class.
     #[getter(__class__)]
-    fn shown<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+    fn shown<'py>(slf: &Bound<'py, Self>) -> Bound<'py, PyAny> {
         twins::shown(slf.as_any())
     }
 

@@ -59,15 +59,15 @@ fn function<'py>(
 }
 
 /// The class that an object shows: its own or, where pydantic is in use, the model that stands for it.
-pub fn shown<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+pub fn shown<'py>(object: &Bound<'py, PyAny>) -> Bound<'py, PyAny> {
     static SHOWN: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     let (py, ty) = (object.py(), object.get_type());
     if !in_use(py) {
-        return Ok(ty.into_any());
+        return ty.into_any();
     }
     let made = classes::of(object).filter(|class| class.is(&ty)).map(|class| &class.twin);
     if let Some(twin) = made.and_then(|twin| twin.get(py)) {
-        return Ok(twin.bind(py).clone());
+        return twin.bind(py).clone();
     }
     let shown = match function(py, &SHOWN, "shown").and_then(|shown| shown.call1((&ty,))) {
         Ok(shown) => shown,
@@ -83,7 +83,7 @@ pub fn shown<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         // Another thread may have been first, with the same class.
         let _ = place.set(py, shown.clone().unbind());
     }
-    Ok(shown)
+    shown
 }
 
 /// The exception for members that do not fit `ty`: the one of pydantic where it is in use. `error` may be any other
