@@ -205,6 +205,16 @@ def test_validation_takes_pydantics_options_and_no_others() -> None:
         read.model_dump(nothing=True)
 
 
+def test_an_address_of_pydantic_is_a_string() -> None:
+    address = pydantic.AnyUrl("https://example.com/auth")
+    for url in (address, pydantic.HttpUrl("https://example.com/auth")):
+        mode = schema.ElicitationUrlSessionMode(session_id="s", elicitation_id="e", url=url)
+        assert mode.url == "https://example.com/auth"
+        assert acp._core.encode(mode).endswith(b'"url":"https://example.com/auth"}')
+    with pytest.raises(pydantic.ValidationError):
+        schema.ElicitationUrlSessionMode(session_id="s", elicitation_id=5, url=address)
+
+
 def test_members_read_from_another_class_of_the_users() -> None:
     made = pydantic.create_model("Made", block=(schema.TextContentBlock, ...))
     block = text()
