@@ -187,7 +187,7 @@ class BaseModel(Model):
     def __get_pydantic_json_schema__(cls, core_schema: Any, handler: Any) -> Any:
         from acp._schema.twins import class_json_schema
 
-        return class_json_schema(core_schema, handler)
+        return class_json_schema(cls, core_schema, handler)
 
     @classmethod
     def model_json_schema(cls, *arguments: Any, **options: Any) -> dict[str, Any]:

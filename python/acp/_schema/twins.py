@@ -238,10 +238,13 @@ def _no_dict(value: Any, handler: Callable[[Any], Any]) -> Any:
     raise pydantic_core.PydanticCustomError("dict_type", "Input should be a dict or an object")
 
 
-def class_json_schema(schema: Any, handler: Any) -> Any:
+def class_json_schema(owner: type[Model], schema: Any, handler: Any) -> Any:
     """The JSON Schema of a class, without its docstring, which is for readers of Python."""
     made = handler(schema)
-    handler.resolve_ref_schema(made).pop("description", None)
+    told = handler.resolve_ref_schema(made)
+    told.pop("description", None)
+    # Older versions of pydantic have titles for their own models only.
+    told.setdefault("title", owner.__name__)
     return made
 
 
