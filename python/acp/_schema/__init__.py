@@ -11,5 +11,5 @@ from typing import Final
 
 __all__ = ["SCHEMA_HASH"]
 
-SCHEMA_HASH: Final = "e46d761944ed0eef0733c8158a8b7c6742253ef4ae56ddd933fa7a2e149e50da"
+SCHEMA_HASH: Final = "e2e47c7a7eb421643e0ca092cc417952ced6d613ec7bd8d7058c4626b445e22c"
 """Digest of the facts; the extension carries the same one."""

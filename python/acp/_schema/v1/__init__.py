@@ -208,12 +208,7 @@ from acp._schema.v1.former import (
     DisconnectMcpRequest,
     DisconnectMcpResponse,
     ElicitationFormMode,
-    ElicitationFormRequestMode,
-    ElicitationFormSessionMode,
-    ElicitationMode,
     ElicitationUrlMode,
-    ElicitationUrlRequestMode,
-    ElicitationUrlSessionMode,
     EnvVarAuthMethod,
     PlanFile,
     PlanUpdateFile,
@@ -236,6 +231,13 @@ from acp._schema.v1.mcp import (
     MessageMcpResponse,
     MessageMcpResultResponse,
     SseMcpServer,
+)
+from acp._schema.v1.modes import (
+    ElicitationFormRequestMode,
+    ElicitationFormSessionMode,
+    ElicitationMode,
+    ElicitationUrlRequestMode,
+    ElicitationUrlSessionMode,
 )
 from acp._schema.v1.nes import (
     ClientNesCapabilities,

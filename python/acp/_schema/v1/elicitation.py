@@ -201,7 +201,7 @@ class CompleteElicitationNotification(BaseModel):
 
 
 class ElicitationRequestScope(BaseModel):
-    """Members that 4 variants of `CreateElicitationRequest` have in common.
+    """Members that 2 variants of `CreateElicitationRequest` have in common.
 
     Stable part of protocol version 1.
 
@@ -253,7 +253,7 @@ class CreateFormRequestElicitationRequest(ElicitationRequestScope):
 
 
 class ElicitationSessionScope(BaseModel):
-    """Members that 4 variants of `CreateElicitationRequest` have in common.
+    """Members that 2 variants of `CreateElicitationRequest` have in common.
 
     Stable part of protocol version 1.
 
@@ -1111,9 +1111,9 @@ ElicitationContentValue: TypeAlias = str | int | float | bool | list[str]
 CreateFormElicitationRequest: TypeAlias = (
     CreateFormSessionElicitationRequest | CreateFormRequestElicitationRequest
 )
-"""Either scope of one mode."""
+"""One of these objects."""
 
 CreateUrlElicitationRequest: TypeAlias = (
     CreateUrlSessionElicitationRequest | CreateUrlRequestElicitationRequest
 )
-"""Either scope of one mode."""
+"""One of these objects."""

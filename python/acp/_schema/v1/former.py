@@ -8,12 +8,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from acp._schema.base import BaseModel
-from acp._schema.v1.elicitation import ElicitationRequestScope, ElicitationSessionScope
+from acp._schema.v1.modes import (
+    ElicitationFormRequestMode,
+    ElicitationFormSessionMode,
+    ElicitationUrlRequestMode,
+    ElicitationUrlSessionMode,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from acp._schema.v1.elicitation import ElicitationSchema
     from acp._schema.v1.rpc import Error, RequestId
 
 __all__ = [
@@ -34,12 +38,7 @@ __all__ = [
     "DisconnectMcpRequest",
     "DisconnectMcpResponse",
     "ElicitationFormMode",
-    "ElicitationFormRequestMode",
-    "ElicitationFormSessionMode",
-    "ElicitationMode",
     "ElicitationUrlMode",
-    "ElicitationUrlRequestMode",
-    "ElicitationUrlSessionMode",
     "EnvVarAuthMethod",
     "PlanFile",
     "PlanUpdateFile",
@@ -393,116 +392,6 @@ class DisconnectMcpResponse(BaseModel):
         def __init__(self, *, field_meta: dict[str, Any] | None = None, **extra: Any) -> None: ...
 
 
-class ElicitationFormRequestMode(ElicitationRequestScope):
-    """Value of `ElicitationFormMode` and `ElicitationMode`.
-
-    Not in the schema release: it is here for programs that name it, and no method has it.
-
-    Members:
-        request_id: `requestId`; required.
-        requested_schema: `requestedSchema`; required.
-    """
-
-    __slots__ = ("requested_schema",)
-
-    requested_schema: ElicitationSchema
-
-    if TYPE_CHECKING:
-
-        def __init__(
-            self,
-            *,
-            request_id: RequestId,
-            requested_schema: ElicitationSchema,
-            **extra: Any,
-        ) -> None: ...
-
-
-class ElicitationFormSessionMode(ElicitationSessionScope):
-    """Value of `ElicitationFormMode` and `ElicitationMode`.
-
-    Not in the schema release: it is here for programs that name it, and no method has it.
-
-    Members:
-        session_id: `sessionId`; required; session id.
-        tool_call_id: `toolCallId`; optional; null or malformed reads as absent; id of a tool call.
-        requested_schema: `requestedSchema`; required.
-    """
-
-    __slots__ = ("requested_schema",)
-
-    requested_schema: ElicitationSchema
-
-    if TYPE_CHECKING:
-
-        def __init__(
-            self,
-            *,
-            session_id: str,
-            tool_call_id: str | None = None,
-            requested_schema: ElicitationSchema,
-            **extra: Any,
-        ) -> None: ...
-
-
-class ElicitationUrlRequestMode(ElicitationRequestScope):
-    """Value of `ElicitationUrlMode` and `ElicitationMode`.
-
-    Not in the schema release: it is here for programs that name it, and no method has it.
-
-    Members:
-        request_id: `requestId`; required.
-        elicitation_id: `elicitationId`; required.
-        url: required.
-    """
-
-    __slots__ = ("elicitation_id", "url")
-
-    elicitation_id: str
-    url: str
-
-    if TYPE_CHECKING:
-
-        def __init__(
-            self,
-            *,
-            request_id: RequestId,
-            elicitation_id: str,
-            url: str,
-            **extra: Any,
-        ) -> None: ...
-
-
-class ElicitationUrlSessionMode(ElicitationSessionScope):
-    """Value of `ElicitationUrlMode` and `ElicitationMode`.
-
-    Not in the schema release: it is here for programs that name it, and no method has it.
-
-    Members:
-        session_id: `sessionId`; required; session id.
-        tool_call_id: `toolCallId`; optional; null or malformed reads as absent; id of a tool call.
-        elicitation_id: `elicitationId`; required.
-        url: required.
-    """
-
-    __slots__ = ("elicitation_id", "url")
-
-    elicitation_id: str
-    url: str
-
-    if TYPE_CHECKING:
-
-        def __init__(
-            self,
-            *,
-            session_id: str,
-            tool_call_id: str | None = None,
-            elicitation_id: str,
-            url: str,
-            **extra: Any,
-        ) -> None: ...
-
-
 class EnvVarAuthMethod(AuthMethodEnvVar):
     """The object `EnvVarAuthMethod`.
 
@@ -601,14 +490,6 @@ ClientResponse: TypeAlias = ClientResponseMessage | ClientErrorMessage
 """The first of these that fits."""
 
 ElicitationFormMode: TypeAlias = ElicitationFormSessionMode | ElicitationFormRequestMode
-"""The first of these that fits."""
-
-ElicitationMode: TypeAlias = (
-    ElicitationFormSessionMode
-    | ElicitationFormRequestMode
-    | ElicitationUrlSessionMode
-    | ElicitationUrlRequestMode
-)
 """The first of these that fits."""
 
 ElicitationUrlMode: TypeAlias = ElicitationUrlSessionMode | ElicitationUrlRequestMode

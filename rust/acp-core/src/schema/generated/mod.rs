@@ -13,7 +13,7 @@ pub use self::v1::V1;
 pub use self::v2::V2;
 
 /// Digest of the facts that these tables were made from.
-pub const SCHEMA_HASH: &str = "e46d761944ed0eef0733c8158a8b7c6742253ef4ae56ddd933fa7a2e149e50da";
+pub const SCHEMA_HASH: &str = "e2e47c7a7eb421643e0ca092cc417952ced6d613ec7bd8d7058c4626b445e22c";
 
 /// Left out when empty.
 const OPTIONAL: Flags = Flags(0);

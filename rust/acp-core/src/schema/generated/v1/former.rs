@@ -2,7 +2,10 @@
 
 //! Tables of version 1: former.
 
-use super::elicitation::ELICITATION_SCHEMA;
+use super::modes::{
+    ELICITATION_FORM_REQUEST_MODE, ELICITATION_FORM_SESSION_MODE, ELICITATION_URL_REQUEST_MODE,
+    ELICITATION_URL_SESSION_MODE,
+};
 use super::rpc::{ERROR, REQUEST_ID};
 use crate::schema::generated::{E, META, N, NE, R, RS, defaulted, field};
 use crate::schema::table::{Default, Extra, Record, Shape, Tag, Type};
@@ -22,16 +25,6 @@ pub static ELICITATION_FORM_MODE: Shape = Shape {
     members: &[
         Type::Record(&ELICITATION_FORM_SESSION_MODE),
         Type::Record(&ELICITATION_FORM_REQUEST_MODE),
-    ],
-};
-
-pub static ELICITATION_MODE: Shape = Shape {
-    name: "ElicitationMode",
-    members: &[
-        Type::Record(&ELICITATION_FORM_SESSION_MODE),
-        Type::Record(&ELICITATION_FORM_REQUEST_MODE),
-        Type::Record(&ELICITATION_URL_SESSION_MODE),
-        Type::Record(&ELICITATION_URL_REQUEST_MODE),
     ],
 };
 
@@ -223,66 +216,6 @@ pub static DISCONNECT_MCP_RESPONSE: Record = Record {
     name: "DisconnectMcpResponse",
     index: 92,
     fields: &[META],
-    tag: None,
-    extra: Extra::Drop,
-    null_is_empty: false,
-    scope: None,
-    only: &[],
-};
-
-pub static ELICITATION_FORM_REQUEST_MODE: Record = Record {
-    name: "ElicitationFormRequestMode",
-    index: 97,
-    fields: &[
-        field("requestId", "request_id", Type::Shape(&REQUEST_ID), R),
-        field("requestedSchema", "requested_schema", Type::Record(&ELICITATION_SCHEMA), R),
-    ],
-    tag: None,
-    extra: Extra::Drop,
-    null_is_empty: false,
-    scope: None,
-    only: &[],
-};
-
-pub static ELICITATION_FORM_SESSION_MODE: Record = Record {
-    name: "ElicitationFormSessionMode",
-    index: 98,
-    fields: &[
-        field("sessionId", "session_id", Type::Str, R),
-        field("toolCallId", "tool_call_id", Type::Str, NE),
-        field("requestedSchema", "requested_schema", Type::Record(&ELICITATION_SCHEMA), R),
-    ],
-    tag: None,
-    extra: Extra::Drop,
-    null_is_empty: false,
-    scope: None,
-    only: &[],
-};
-
-pub static ELICITATION_URL_REQUEST_MODE: Record = Record {
-    name: "ElicitationUrlRequestMode",
-    index: 108,
-    fields: &[
-        field("requestId", "request_id", Type::Shape(&REQUEST_ID), R),
-        field("elicitationId", "elicitation_id", Type::Str, R),
-        field("url", "url", Type::Str, R),
-    ],
-    tag: None,
-    extra: Extra::Drop,
-    null_is_empty: false,
-    scope: None,
-    only: &[],
-};
-
-pub static ELICITATION_URL_SESSION_MODE: Record = Record {
-    name: "ElicitationUrlSessionMode",
-    index: 109,
-    fields: &[
-        field("sessionId", "session_id", Type::Str, R),
-        field("toolCallId", "tool_call_id", Type::Str, NE),
-        field("elicitationId", "elicitation_id", Type::Str, R),
-        field("url", "url", Type::Str, R),
-    ],
     tag: None,
     extra: Extra::Drop,
     null_is_empty: false,
