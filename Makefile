@@ -14,6 +14,7 @@
 #   reliability  bad input, bad peers, floods, kills, secrets: figures that have to hold; FORM=--short does less
 #   docs      the site of the pages and docstrings in site/; reference tables, types of the guide, links
 #   pythons   the tests on every Python found on this machine
+#   pydantic  objects in programs that use pydantic: its oldest version, the newest and none, on every Python found
 #   fuzz      a search for inputs that break the core; needs a nightly Rust and cargo-fuzz, takes long
 
 PYTHON ?= python3
@@ -46,7 +47,7 @@ export PYO3_PYTHON := $(CURDIR)/$(PY)
 export ACP_SHARED
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help setup demo test lint gen interop compat downstream wheel bench reliability docs pythons fuzz clean
+.PHONY: help setup demo test lint gen interop compat downstream wheel bench reliability docs pythons pydantic fuzz clean
 .DEFAULT_GOAL := help
 
 help:
@@ -136,5 +137,8 @@ docs: setup gen
 pythons: $(TOOLS_READY)
 	$(PY) -m tools.pythons
 
+pydantic: $(TOOLS_READY)
+	$(PY) -m tools.pydantic_matrix
+
 clean:
-	rm -rf $(VENV) $(PEER_VENV) $(BENCH_VENV) dist site .venv-3.* target tests/interop/peers/node_modules
+	rm -rf $(VENV) $(PEER_VENV) $(BENCH_VENV) dist site .venv-3.* .venv-pydantic-* target tests/interop/peers/node_modules

@@ -37,7 +37,7 @@ ROOT = Path(__file__).resolve().parent.parent
 SCHEMA = ROOT / "schema"
 
 #: Files that generated code depends on; their digest is compared when the library is imported.
-HASHED = ("ir-v1.json", "ir-v2.json", "names.toml", "additions.toml")
+HASHED = ("ir-v1.json", "ir-v2.json", "names.toml", "additions.toml", "former.toml")
 
 
 def load_toml(name: str) -> dict[str, Any]:
@@ -77,6 +77,12 @@ class Reader:
             if add["name"] in raw:
                 raise FactError(f"additions.toml: {add['name']} exists already")
             raw[add["name"]] = {"k": "rec", "f": add["fields"], "reason": add["reason"]}
+        if self.number == 1:
+            former = load_toml("former.toml")
+            if known := raw.keys() & former["types"].keys():
+                raise FactError(f"former.toml: {sorted(known)} exist already")
+            for name, t in former["types"].items():
+                raw[name] = {**t, "reason": former["reason"]}
         for name, t in raw.items():
             self.types[name] = self.definition(name, t)
         for add in self.additions.get("variant", []):
@@ -110,7 +116,10 @@ class Reader:
                 own = [self.field(name, f) for f in t["f"]]
                 if "tag" in t:
                     own.insert(0, self.field(name, [t["tag"], "str", "r"]))
-                return Record(name, t.get("x"), own, t)
+                made = Record(name, t.get("x"), own, t)
+                if "constant" in t:
+                    made.tag = Tag("", *t["constant"])
+                return made
             case "union":
                 variants = [(v, x["scope"] if isinstance(x, dict) else x) for v, x in t["v"]]
                 return Union(
@@ -135,6 +144,7 @@ class Reader:
             if add["wire"] == wire and owner in add["records"]:
                 self.used.add(id(add))
                 alias, tolerated = add.get("alias", alias), add.get("tolerated", tolerated)
+                flags += "l" if add.get("forgiven") else ""
                 if "implied" in add:
                     default, flags = ("implied", add["implied"]), "n" + flags
         return Field(owner, wire, expr, flags, default, alias, tolerated)

@@ -83,7 +83,7 @@ class Prose:
             free = self.wired(record, record.catch_all)
             article = "an" if free[0] in "aeiou" else "a"
             return f"`{record.unions[0]}` of {article} `{free}` not known here; keeps every member."
-        if record.tag:
+        if record.tag and record.tag.union:
             tag = record.tag
             said = f"`{tag.union}` whose `{tag.name}` is `{tag.value}`"
             if isinstance(targets := dict(self.version.types[tag.union].variants)[tag.value], list):
@@ -157,7 +157,7 @@ class Prose:
 
     def unstable(self, record: Record) -> bool:
         tag = record.tag
-        if tag and tag.value in self.version.types[tag.union].fresh:
+        if tag and tag.union and tag.value in self.version.types[tag.union].fresh:
             return True
         seen: Record | None = record
         while seen:

@@ -69,6 +69,7 @@ class Objects:
         self.home: dict[str, str] = {}
         self.checked: set[str] = set()
         self.typing: set[str] = set()
+        self.bases: set[str] = set()
 
     def files(self) -> dict[str, str]:
         out = {}
@@ -89,7 +90,7 @@ class Objects:
         groups = {n: g for n, g in self.groups.items() if self.version.domain(g[0]) == domain}
         if not (enums or records or joined):
             return ""
-        self.checked, self.typing = set(), {"TYPE_CHECKING"}
+        self.checked, self.typing, self.bases = set(), {"TYPE_CHECKING"}, set()
         early = [self.enum(e) for e in enums]
         classes = [self.record(r) for r in records]
         runtime = {r.parent for r in records if r.parent}
@@ -103,7 +104,7 @@ class Objects:
             )
         for name, group in groups.items():
             self.typing.add("TypeAlias")
-            late.append(self.alias(name, group, "Either scope of one mode."))
+            late.append(self.alias(name, group, "One of these objects."))
         own = [n.name for n in (*enums, *records, *joined)] + list(groups)
         for name in own:
             self.home[name] = domain
@@ -132,7 +133,8 @@ class Objects:
         needed = self.grouped(runtime, domain)
         checked = self.grouped(self.checked - runtime, domain)
         out = [from_line("typing", self.typing)]
-        first = ["from acp._schema.base import BaseModel"] if base else []
+        bases = sorted(self.bases & {"BaseModel", "RootModel"})
+        first = [from_line("acp._schema.base", bases)] if base and bases else []
         first += [from_line(f"{self.package}.{d}", n) for d, n in needed.items()]
         if first:
             out += ["", *first]
@@ -265,7 +267,8 @@ class Objects:
     # -- classes ----------------------------------------------------------
 
     def record(self, record: Record) -> str:
-        parent = record.parent or "BaseModel"
+        parent = record.parent or ("RootModel" if self.is_root(record) else "BaseModel")
+        self.bases.add(parent)
         slots = [f'"{f.name}"' for f in record.own]
         lines = [
             f"class {record.name}({parent}):",
@@ -284,6 +287,13 @@ class Objects:
         self.shadowing(record)
         return "\n".join(lines)
 
+    def is_root(self, record: Record) -> bool:
+        """Whether another name stands for the record, which the official SDK has as a class."""
+        return self.version.number == 1 and any(
+            isinstance(t, Shape) and [m.name for m in t.members] == [record.name]
+            for t in self.version.types.values()
+        )
+
     def constructor(self, record: Record) -> list[str]:
         self.typing.add("Any")
         lines = ["    if TYPE_CHECKING:", "", "        def __init__("]
@@ -292,6 +302,10 @@ class Objects:
         params += [self.parameter(f) for f in record.fields]
         if len(params) == 2:
             params.remove("*")
+        if self.is_root(record):
+            # The members are the root's, which may be given instead of them.
+            params = [p if "=" in p or ":" not in p else f"{p} = ..." for p in params]
+            params.insert(1, f"root: {record.name} | dict[str, Any] | None = None")
         params.append("**extra: Any")
         one = f"        def __init__({', '.join(params)}) -> None: ..."
         if len(one) <= WIDTH:

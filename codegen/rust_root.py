@@ -23,6 +23,7 @@ FLAGS = {
     "c": "SCOPE_KEY",
     "m": "NON_EMPTY",
     "u": "UNSTABLE",
+    "l": "LENIENT_WHEN_LAX",
 }
 WORDS = {
     "r": "required",
@@ -35,6 +36,7 @@ WORDS = {
     "c": "key of a scope",
     "m": "not empty",
     "u": "unstable",
+    "l": "in the compatibility profile a value that does not fit reads as absent",
 }
 
 

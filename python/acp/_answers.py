@@ -10,9 +10,9 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any
 
-from acp._errors import NO_DATA, wire_error
+from acp._errors import NO_DATA, misfit, wire_error
 from acp._seldom import told
-from acp.exceptions import RequestError, ValidationError
+from acp.exceptions import RequestError
 
 if TYPE_CHECKING:
     from acp._core import Connection as Core
@@ -90,7 +90,7 @@ class Answers:
         code = self._error(run, exc)
         if isinstance(exc, RequestError):
             return
-        if isinstance(exc, ValidationError) and code == -32602:
+        if code == -32602 and misfit(exc) is not None:
             self._refused += 1
             by_now = told(self._refused)
             if by_now is not None:

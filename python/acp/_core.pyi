@@ -65,12 +65,15 @@ class Model:
     def __iter__(self) -> Iterator[tuple[str, Any]]: ...
     def __copy__(self) -> Self: ...
     def __deepcopy__(self, memo: dict[int, Any] | None = None, /) -> Self: ...
+    def __setattr__(self, name: str, value: Any, /) -> None: ...
     @property
     def model_fields_set(self) -> set[str]: ...
     @property
     def model_extra(self) -> dict[str, Any] | None: ...
     @classmethod
-    def model_validate(cls, obj: Any, **options: Any) -> Self: ...
+    def model_validate(
+        cls, obj: Any, *, from_attributes: bool | None = None, **options: Any
+    ) -> Self: ...
     @classmethod
     def model_validate_json(cls, json_data: str | bytes | bytearray, **options: Any) -> Self: ...
     @classmethod
@@ -103,6 +106,13 @@ class Model:
         **options: Any,
     ) -> str: ...
 
+    # For users' classes with fields of their own, see `acp._schema.extended`.
+    _marks: int
+    """The fields that were set, one bit each; those of the class itself begin with the lowest."""
+
+    def _fill_unchecked(self, values: Mapping[str, Any]) -> None:
+        """Takes members as they are."""
+
 def register(version: int, schema_hash: str, classes: Sequence[type[Model]]) -> None:
     """Makes `classes` the objects of protocol `version`, in the order of the version's records.
 
@@ -119,6 +129,19 @@ def field_facts(cls: type[Model]) -> list[tuple[str, str, bool, Any]]:
 
     Constant discriminators come last. The default of a required field is None.
     """
+
+def field_rules(
+    cls: type[Model],
+) -> tuple[list[tuple[int | None, int | None, bool, bool]], bool]:
+    """What annotations do not tell, for each field: least and greatest value, whether what does not
+    fit reads as absent, whether bad items are dropped. Then whether the class keeps other members.
+    """
+
+def validated(cls: type[Any], obj: Any) -> Any:
+    """`cls.model_validate`, whose exception is ValidationError also where pydantic is used."""
+
+def pydantic_in_use() -> bool:
+    """Whether the program has imported pydantic."""
 
 def decode(
     version: int,

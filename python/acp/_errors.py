@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from acp.exceptions import RequestError, ValidationError
 
-__all__ = ("NO_DATA", "WireError", "blame_params", "wire_error")
+__all__ = ("NO_DATA", "WireError", "blame_params", "misfit", "wire_error")
 
 NO_DATA: Any = object()
 """Stands for an error object without the member `data`."""
@@ -27,13 +27,26 @@ class WireError(NamedTuple):
     data: Any = NO_DATA
 
 
+def misfit(exc: BaseException) -> ValidationError | None:
+    """What does not fit, where that is what `exc` says; None for every other exception.
+
+    In programs that use pydantic, schema classes raise its ValidationError, whose cause is ours.
+    Its own texts and places hold values.
+    """
+    if isinstance(exc, ValidationError):
+        return exc
+    of_pydantic = type(exc).__module__.partition(".")[0] == "pydantic_core"
+    cause = exc.__cause__
+    return cause if of_pydantic and isinstance(cause, ValidationError) else None
+
+
 def blame_params(exc: Exception) -> None:
     """Marks an exception as what the params of a request have raised that do not fit.
 
     Code of a handler may raise the same type, for an object of its own that does not fit.
     """
-    if isinstance(exc, ValidationError):
-        vars(exc)[_OF_PARAMS] = True
+    if (unfit := misfit(exc)) is not None:
+        vars(unfit)[_OF_PARAMS] = True
 
 
 def wire_error(
@@ -61,8 +74,9 @@ def wire_error(
         exc = RequestError.method_not_found(method)
     if isinstance(exc, RequestError):
         return WireError(exc.code, exc.message, NO_DATA if exc.data is None else exc.data)
-    if isinstance(exc, ValidationError) and (lax or _OF_PARAMS in vars(exc)):
-        return WireError(-32602, "Invalid params", [_fault(fault) for fault in exc.errors()])
+    unfit = misfit(exc)
+    if unfit is not None and (lax or _OF_PARAMS in vars(unfit)):
+        return WireError(-32602, "Invalid params", [_fault(fault) for fault in unfit.errors()])
     data = {"type": type(exc).__name__}
     if expose:
         data["details"] = _text(exc)

@@ -165,17 +165,36 @@ def test_the_last_discriminator_counts_wherever_it_stands(text: str, expected: A
 
 
 def test_the_compatibility_profile_reads_looser_integers_from_the_wire() -> None:
-    text = '{"sessionId":"s","path":"/p","line":%s}'
-    for given_line, line in (("5", 5), ("5.0", 5), ('"5"', 5), ("5e0", 5), ('" 5 "', 5)):
-        made = decode(1, "ReadTextFileRequest", text % given_line, lax=True)
-        assert (made.line, type(made.line)) == (line, int)
-        if given_line != "5":
+    text = '{"sessionId":"s","command":"c","outputByteLimit":%s}'
+    for written, limit in (("5", 5), ("5.0", 5), ('"5"', 5), ("5e0", 5), ('" 5 "', 5)):
+        made = decode(1, "CreateTerminalRequest", text % written, lax=True)
+        assert (made.output_byte_limit, type(made.output_byte_limit)) == (limit, int)
+        if written != "5":
             with pytest.raises(ValidationError):
-                decode(1, "ReadTextFileRequest", text % given_line)
+                decode(1, "CreateTerminalRequest", text % written)
     for bad in ("5.5", '"x"', '"5.0"', "true", "[5]", "1e300", "-1", '"-1"'):
         with pytest.raises(ValidationError) as caught:
-            decode(1, "ReadTextFileRequest", text % bad, lax=True)
+            decode(1, "CreateTerminalRequest", text % bad, lax=True)
         assert {row["type"] for row in caught.value.errors()} <= {"int_type", "int_range"}
+
+
+@pytest.mark.parametrize("bad", ["5.5", '"nan"', "true", "[5]", "-1", "{}"])
+def test_the_compatibility_profile_reads_the_whole_file_where_the_part_does_not_fit(
+    bad: str,
+) -> None:
+    text = '{"sessionId":"s","path":"/p","line":%s,"limit":%s}'
+    made = decode(1, "ReadTextFileRequest", text % (bad, bad), lax=True)
+    assert (made.line, made.limit, made.model_fields_set) == (None, None, {"session_id", "path"})
+    assert v1.ReadTextFileRequest.model_validate_json(text % (bad, bad)) == made
+    with pytest.raises(ValidationError):
+        decode(1, "ReadTextFileRequest", text % (bad, "1"))
+
+
+def test_a_request_of_a_mode_of_ones_own_is_made_without_a_scope_and_not_read_without() -> None:
+    made = v1.CreateOtherElicitationRequest(message="m", mode="x-voice")
+    assert (made.mode, made.session_id, made.request_id) == ("x-voice", None, None)
+    with pytest.raises(ValidationError):
+        decode(1, "CreateElicitationRequest", '{"message":"m","mode":"x-voice"}')
 
 
 def test_the_compatibility_profile_reads_a_date_as_protocol_version_1_with_a_warning() -> None:

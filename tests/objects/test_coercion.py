@@ -149,27 +149,27 @@ def test_a_mapping_that_is_no_dict_is_read_as_an_object() -> None:
     [(5, 5), (5.0, 5), ("5", 5), (" 5 ", 5), ("+5", 5), ("05", 5), (Number.SEVEN, 7)],
 )
 def test_integers_are_read_from_whole_doubles_and_strings_of_digits(given: Any, kept: int) -> None:
-    made = v1.ReadTextFileRequest(session_id="s", path="/p", line=given)
-    assert made.line == kept
-    assert type(made.line) is int
+    made = v1.StringPropertySchema(max_length=given)
+    assert made.max_length == kept
+    assert type(made.max_length) is int
 
 
 @pytest.mark.parametrize("given", [5.5, "x", "", "5.0", "1_0", b"5", True, [5], float("nan"), "٣"])
 def test_other_things_are_no_integers(given: Any) -> None:
     with pytest.raises(ValidationError) as caught:
-        v1.ReadTextFileRequest(session_id="s", path="/p", line=given)
-    assert kinds(caught) == {(("line",), "int_type")}
+        v1.StringPropertySchema(max_length=given)
+    assert kinds(caught) == {(("maxLength",), "int_type")}
 
 
 @pytest.mark.parametrize("given", [-1, 2**32, "4294967296", 1e300, 10**400])
 def test_integers_out_of_range_are_refused(given: Any) -> None:
     with pytest.raises(ValidationError) as caught:
-        v1.ReadTextFileRequest(session_id="s", path="/p", line=given)
-    assert kinds(caught) == {(("line",), "int_range")}
+        v1.StringPropertySchema(max_length=given)
+    assert kinds(caught) == {(("maxLength",), "int_range")}
 
 
 def test_the_ends_of_every_range_are_allowed() -> None:
-    assert v1.ReadTextFileRequest(session_id="s", path="/p", line=2**32 - 1).line == 2**32 - 1
+    assert v1.StringPropertySchema(max_length=2**32 - 1).max_length == 2**32 - 1
     usage = v1.UsageUpdate(used=0, size=2**64 - 1)
     assert (usage.used, usage.size) == (0, 2**64 - 1)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any
 
+from acp._core import validated
 from acp.exceptions import ValidationError
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ def _check_told(endpoint: Endpoint[Any], result: Any) -> None:
     try:
         told = result
         if isinstance(result, dict):
-            told = facts.schema.InitializeResponse.model_validate(result)
+            told = validated(facts.schema.InitializeResponse, result)
         if getattr(facts.seen(told)[1], _SESSIONS, None) is not None:
             _check_sessions(endpoint)
     except ValidationError as exc:

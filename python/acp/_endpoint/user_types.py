@@ -24,7 +24,7 @@ from typing import (
     get_type_hints,
 )
 
-from acp._core import Model, fault_kinds
+from acp._core import Model, fault_kinds, validated
 from acp.exceptions import RequestError, ValidationError
 
 if TYPE_CHECKING:
@@ -175,6 +175,8 @@ def _fields(kind: Any) -> tuple[tuple[str, Any, bool], ...]:
 
 def _read_model(kind: Any, value: Any, at: Place, faults: Faults) -> Any:
     try:
+        if _is_ours(kind):
+            return validated(kind, value)
         return kind.model_validate(value)
     except RequestError:
         raise
@@ -190,6 +192,10 @@ def _read_model(kind: Any, value: Any, at: Place, faults: Faults) -> Any:
             place = [_place(kind, step, own=own) for step in error["loc"]]
             _fault(faults, (*at, *place), str(error["type"]))
         return _BAD
+
+
+def _is_ours(kind: object) -> bool:
+    return isinstance(kind, type) and issubclass(kind, Model)
 
 
 def _place(kind: Any, step: Any, *, own: bool) -> Any:

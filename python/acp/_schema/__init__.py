@@ -11,5 +11,5 @@ from typing import Final
 
 __all__ = ["SCHEMA_HASH"]
 
-SCHEMA_HASH: Final = "adc8fa8c66e513e9b187756e772bc63a4f47a14333e84625270c2e422dca563c"
+SCHEMA_HASH: Final = "e2e47c7a7eb421643e0ca092cc417952ced6d613ec7bd8d7058c4626b445e22c"
 """Digest of the facts; the extension carries the same one."""

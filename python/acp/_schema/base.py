@@ -1,16 +1,20 @@
 """The Python root of all schema classes.
 
-Owns what objects of the schema do in Python besides what `acp._core.Model` does, above all telling
-about their fields; knows no class of any version.
+Owns what objects of the schema do in Python besides what `acp._core.Model` does: telling about
+their fields, and the names that pydantic looks for. Knows no class of any version; what only
+pydantic's users need is `acp._schema.twins`, which is not imported before they ask for it.
 """
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from acp._core import Model, field_facts
+from acp._core import Model, field_facts, pydantic_in_use
 
-__all__ = ["BaseModel", "FieldInfo"]
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+__all__ = ["BaseModel", "FieldInfo", "RootModel"]
 
 
 class FieldInfo:
@@ -18,20 +22,31 @@ class FieldInfo:
 
     Fields:
         alias: the member's name on the wire; None when it is the attribute's.
-        annotation: the annotation as it stands in the source, not evaluated.
+        annotation: the type of the attribute.
         required: whether the constructor needs it.
+        description: what it is, in a sentence; None where Python runs without docstrings.
     """
 
-    __slots__ = ("_default", "alias", "annotation", "required")
+    __slots__ = ("_default", "alias", "annotation", "description", "required")
 
     alias: str | None
-    annotation: str
+    annotation: Any
     required: bool
+    description: str | None
 
-    def __init__(self, *, alias: str | None, annotation: str, required: bool, default: Any) -> None:
+    def __init__(
+        self,
+        *,
+        alias: str | None,
+        annotation: Any,
+        required: bool,
+        default: Any,
+        description: str | None = None,
+    ) -> None:
         self.alias = alias
         self.annotation = annotation
         self.required = required
+        self.description = description
         self._default = default
 
     @property
@@ -44,9 +59,28 @@ class FieldInfo:
 
         return deepcopy(self._default)
 
+    @property
+    def default_factory(self) -> None:
+        """None: defaults are told as values."""
+        return
+
+    @property
+    def metadata(self) -> list[Any]:
+        """Empty: constraints beyond the annotation are not told."""
+        return []
+
+    @property
+    def discriminator(self) -> None:
+        """None: which class a dict becomes is not told."""
+        return
+
     def is_required(self) -> bool:
         """Whether the constructor needs the field."""
         return self.required
+
+    def get_default(self, *, call_default_factory: bool = False, **options: Any) -> Any:
+        """The same as `default`; the options of pydantic change nothing."""
+        return self.default
 
     def __repr__(self) -> str:
         return (
@@ -56,35 +90,65 @@ class FieldInfo:
 
 
 class _Fields:
-    """Makes `model_fields` of a class when it is first asked for, and keeps it with the class."""
+    """Makes `model_fields` of a class when it is first asked for, and keeps it with the class.
+
+    Where pydantic is in use they are its own, those of the model that stands for the class.
+    """
 
     __slots__ = ()
 
-    def __get__(self, instance: object, owner: type[Model]) -> dict[str, FieldInfo]:
+    def __get__(self, instance: object, owner: type[Model]) -> dict[str, Any]:
+        if pydantic_in_use():
+            from acp._schema.twins import twin
+
+            return twin(owner).model_fields
         made: dict[str, FieldInfo] | None = owner.__dict__.get("_fields_made")
         if made is None:
-            annotations: dict[str, Any] = {}
-            for base in reversed(owner.__mro__):
-                annotations.update(getattr(base, "__annotations__", {}))
+            from acp._schema.hints import descriptions, types
+
+            kinds, said = types(owner), descriptions(owner)
+            # The classes of this module are no objects of the protocol.
+            facts = [] if owner.__module__ == __name__ else field_facts(owner)
             made = {
                 name: FieldInfo(
                     alias=None if wire == name else wire,
-                    annotation=str(annotations.get(name, "Any")),
+                    annotation=kinds.get(name, Any),
                     required=required,
                     default=default,
+                    description=said.get(name),
                 )
-                for name, wire, required, default in field_facts(owner)
+                for name, wire, required, default in facts
             }
             type.__setattr__(owner, "_fields_made", made)
         return made
+
+
+class _OfTwin:
+    """A name that pydantic looks for: that of the model which stands for the class.
+
+    Without pydantic there is no such attribute.
+    """
+
+    __slots__ = ("_name",)
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, instance: object, owner: type[Model]) -> Any:
+        if not pydantic_in_use():
+            raise AttributeError(self._name)
+        from acp._schema.twins import attribute
+
+        return attribute(owner, self._name)
 
 
 class BaseModel(Model):
     """Base of every schema object of every protocol version.
 
     Members are given by keyword, by attribute name or by wire name; values are validated and
-    coerced, unknown keywords are ignored. Assignment does not validate. Raises `ValidationError`
-    for members that do not fit.
+    coerced, unknown keywords are ignored. Assignment does not validate. Members that do not fit
+    raise `pydantic.ValidationError` in a program that has imported pydantic, and
+    `acp.ValidationError` in any other; both are ValueErrors.
     """
 
     __slots__ = ()
@@ -92,9 +156,66 @@ class BaseModel(Model):
     model_fields: ClassVar[_Fields] = _Fields()
     """What is known about the fields, by attribute name; constant discriminators come last."""
 
-    model_config: ClassVar[dict[str, Any]] = {"populate_by_name": True}
+    model_config: ClassVar[dict[str, Any]] = {
+        "populate_by_name": True,
+        "use_attribute_docstrings": True,
+    }
     """Options in the words of pydantic; they tell and change nothing."""
+
+    __pydantic_validator__ = _OfTwin()
+    __pydantic_serializer__ = _OfTwin()
+    __pydantic_decorators__ = _OfTwin()
+    __pydantic_fields__ = _OfTwin()
+    __pydantic_complete__ = _OfTwin()
+    __pydantic_root_model__ = _OfTwin()
+    __signature__ = _OfTwin()
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__()
+        if pydantic_in_use() and not cls.__module__.startswith("acp._schema."):
+            from acp._schema.extended import extend
+
+            extend(cls, options, frames=1)
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
+        from acp._schema.twins import core_schema
+
+        return core_schema(cls, handler)
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core_schema: Any, handler: Any) -> Any:
+        from acp._schema.twins import class_json_schema
+
+        return class_json_schema(cls, core_schema, handler)
+
+    @classmethod
+    def model_json_schema(cls, *arguments: Any, **options: Any) -> dict[str, Any]:
+        """The JSON Schema of the class, made by pydantic and with its arguments.
+
+        Raises RuntimeError in a program that has not imported pydantic.
+        """
+        if not pydantic_in_use():
+            raise RuntimeError("JSON Schemas are made by pydantic: import it first")
+        from acp._schema.twins import json_schema
+
+        return json_schema(cls, *arguments, **options)
 
     @classmethod
     def model_rebuild(cls, **options: Any) -> None:
-        """Does nothing, for programs that call it on every model: annotations are not evaluated."""
+        """Does nothing, for programs that call it on every model: all names are known."""
+
+
+class RootModel(BaseModel):
+    """Base of classes that the official Python SDK knows by two names, one within the other.
+
+    Here the two are one class. An object is made of its members, or of the one argument that the
+    outer class takes there: an object or a dict.
+    """
+
+    __slots__ = ()
+
+    @property
+    def root(self) -> Self:
+        """The object itself."""
+        return self

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import copy
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
 from acp._core import UNSET
 from acp.v2._folding import apply_members, apply_meta_update, patch_meta, rules_of
@@ -166,7 +166,7 @@ class Patched(Entity):
     def _measure(self, update: Any) -> tuple[int, Any]:
         """The size after an update but for `_meta`, and its member that is kept apart."""
         size, apart = self.size, UNSET
-        rules = rules_of(self.stored.__class__)
+        rules = rules_of(cast("Any", type(self.stored)))
         for name in rules.patched:
             value = getattr(update, name)
             if name == self.APART:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
-from acp._core import UNSET
+from acp._core import UNSET, field_facts
 from acp.v2.schema import (
     AgentMessage,
     AgentThought,
@@ -68,11 +68,10 @@ def rules_of(cls: type[object]) -> Rules:
     """How objects of a class are folded. Raises TypeError for those that are no upserts."""
     for kind in _KINDS:
         if issubclass(cls, kind):
-            fields = kind.model_fields
             patched = tuple(
                 name
-                for name, info in fields.items()
-                if info.default is UNSET and name != "field_meta"
+                for name, _, _, default in field_facts(kind)
+                if default is UNSET and name != "field_meta"
             )
             return Rules(kind, patched, _REPLACED.get(kind, ()), _LASTING.get(kind, ()))
     message = f"{cls.__name__} is no update that changes a stored entity"

@@ -13,6 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
+from acp._core import validated
 from acp._stepping import current_run
 from acp.exceptions import RequestError
 from acp.v2 import schema
@@ -108,7 +109,7 @@ class Seen:
         # What has no form as an answer is refused as such, by whoever writes it.
         with suppress(ValueError):
             if not isinstance(told, schema.InitializeResponse):
-                told = schema.InitializeResponse.model_validate(told)
+                told = validated(schema.InitializeResponse, told)
             self._connection.own_capabilities = told.capabilities
         return result
 

@@ -12,6 +12,7 @@ use acp_core::schema::table::{Default, Extra, Flags, Record, Schema, Type};
 use pyo3::exceptions::{PyImportError, PyTypeError};
 use pyo3::ffi;
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyString, PyType};
 
 use crate::model::Model;
@@ -38,6 +39,8 @@ pub struct Class {
     pub tags: Vec<Tag>,
     /// Where the record stands among the unions.
     pub place: Place,
+    /// What objects show where pydantic is in use; see [`crate::twins`].
+    pub twin: PyOnceLock<Py<PyAny>>,
 }
 
 // SAFETY: the pointers are to objects that the registry owns for ever and never changes; they are used under the
@@ -170,6 +173,11 @@ impl Class {
     /// Whether `ty` is this class, not one derived from it.
     pub fn is(&self, ty: &Bound<'_, PyType>) -> bool {
         ty.as_ptr() == self.ty.cast()
+    }
+
+    /// Whether `object` is of this class, not of one derived from it.
+    pub fn made(&self, object: &Bound<'_, PyAny>) -> bool {
+        object.get_type_ptr() == self.ty
     }
 
     /// The attribute name of a field.
@@ -341,6 +349,7 @@ fn check(
         made: 0,
         tags: Vec::new(),
         place: schema(version)?.place(record),
+        twin: PyOnceLock::new(),
     };
     let mut names = Vec::with_capacity(record.fields.len());
     for (index, field) in record.fields.iter().enumerate() {

@@ -7,14 +7,25 @@ use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyDict, PyFrozenSet, PyIterator, PyList, PySet, PyType};
 
 /// Types that are written as their own text, by module and name.
-const BY_TEXT: &[(&str, &str)] = &[
-    ("decimal", "Decimal"),
-    ("ipaddress", "_IPAddressBase"),
+const BY_TEXT: &[(&str, &str)] =
+    &[("decimal", "Decimal"), ("ipaddress", "_IPAddressBase"), ("uuid", "UUID")];
+
+/// Addresses, which are strings to whoever has no type for them.
+const ADDRESSES: &[(&str, &str)] = &[
     ("pydantic.networks", "_BaseMultiHostUrl"),
     ("pydantic.networks", "_BaseUrl"),
     ("pydantic_core._pydantic_core", "Url"),
-    ("uuid", "UUID"),
 ];
+
+/// Whether `value` is an address of pydantic.
+pub fn is_address(value: &Bound<'_, PyAny>) -> bool {
+    value.get_type().mro().iter().any(|base| {
+        let Ok(base) = base.cast_into::<PyType>() else { return false };
+        let (Ok(module), Ok(name)) = (base.module(), base.name()) else { return false };
+        let (Ok(module), Ok(name)) = (module.to_str(), name.to_str()) else { return false };
+        ADDRESSES.contains(&(module, name))
+    })
+}
 
 /// The plain data that stands for `value`; None when nothing does. Objects that can dump themselves do so by wire name
 /// when `by_alias`.
@@ -46,7 +57,9 @@ pub fn plain<'py>(
             ("collections", "deque") => {
                 return Ok(Some(py.get_type::<PyList>().call1((value,))?));
             }
-            found if BY_TEXT.contains(&found) => return Ok(Some(value.str()?.into_any())),
+            found if BY_TEXT.contains(&found) || ADDRESSES.contains(&found) => {
+                return Ok(Some(value.str()?.into_any()));
+            }
             _ => {}
         }
     }

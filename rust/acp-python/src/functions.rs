@@ -4,7 +4,7 @@ use acp_core::json::{Scanner, SyntaxKind};
 use acp_core::schema::decode::{Decoder, Failure, Options};
 use acp_core::schema::encode::{Encoder, Position};
 use acp_core::schema::generated::SCHEMA_HASH;
-use acp_core::schema::table::{Flags, Type};
+use acp_core::schema::table::{Extra, Flags, Int, Type};
 use acp_core::schema::{FaultKind, Json, Loc, Skipped, encode as encoding};
 use pyo3::exceptions::{PyImportError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -56,6 +56,27 @@ pub fn field_facts<'py>(cls: &Bound<'py, PyType>) -> PyResult<Vec<FieldFacts<'py
         facts.push((tag.name.bind(py).clone(), tag.wire, false, value));
     }
     Ok(facts)
+}
+
+/// Least and greatest value, whether what does not fit reads as absent, and whether bad items are dropped.
+type FieldRules = (Option<i64>, Option<u64>, bool, bool);
+
+/// The rules of each field of a class, which its annotation does not tell, and whether members without a field are kept.
+#[pyfunction]
+pub fn field_rules(cls: &Bound<'_, PyType>) -> PyResult<(Vec<FieldRules>, bool)> {
+    let class = classes::above(cls).ok_or_else(crate::model::no_class)?;
+    let rules = class.record.fields.iter().map(|field| {
+        let (least, greatest) = match field.ty {
+            Type::Int(Int::U16) => (Some(0), Some(u64::from(u16::MAX))),
+            Type::Int(Int::U32 | Int::U64) => (Some(0), None),
+            Type::Int(Int::NonZeroU16) => (Some(1), Some(u64::from(u16::MAX))),
+            Type::Int(Int::NonZeroU32) => (Some(1), None),
+            _ => (None, None),
+        };
+        let (lenient, skips) = (Flags::LENIENT, Flags::SKIP_ITEMS);
+        (least, greatest, field.flags.has(lenient), field.flags.has(skips))
+    });
+    Ok((rules.collect(), !matches!(class.record.extra, Extra::Drop)))
 }
 
 /// Decodes JSON text as a schema type.

@@ -18,6 +18,7 @@ use pyo3::types::{
 
 use crate::build::ToPython;
 use crate::classes::{self, Class, attribute, is_attribute};
+use crate::foreign;
 use crate::model::Model;
 use crate::text;
 use crate::unset::UnsetType;
@@ -122,6 +123,9 @@ fn other_kind(value: &Bound<'_, PyAny>) -> Kind {
     }
     if value.cast::<PyMapping>().is_ok() {
         return Kind::Object;
+    }
+    if foreign::is_address(value) {
+        return Kind::Str;
     }
     // Objects of other libraries are iterable at times; those that can dump themselves are no collections.
     let ty = value.get_type();
@@ -234,9 +238,13 @@ impl<'py> Input for PyInput<'py> {
     }
 
     fn text(&mut self, string: Handle) -> Cow<'_, str> {
-        self.get(string)
-            .cast::<PyString>()
-            .map_or(Cow::Borrowed(""), |string| string.to_string_lossy())
+        let value = self.get(string);
+        match value.cast::<PyString>() {
+            Ok(string) => string.to_string_lossy(),
+            Err(_) => value
+                .str()
+                .map_or(Cow::Borrowed(""), |text| Cow::Owned(text.to_string_lossy().into_owned())),
+        }
     }
 
     fn boolean(&mut self, value: Handle) -> bool {
@@ -295,7 +303,11 @@ impl<'py> ToPython<'py> for PyInput<'py> {
     const FRESH: bool = false;
 
     fn string(&mut self, _py: Python<'py>, value: Handle) -> PyResult<Bound<'py, PyAny>> {
-        Ok(text::exact(self.get(value).cast()?)?.into_any())
+        let value = self.get(value);
+        match value.cast::<PyString>() {
+            Ok(string) => Ok(text::exact(string)?.into_any()),
+            Err(_) => Ok(value.str()?.into_any()),
+        }
     }
 
     fn any(&mut self, _py: Python<'py>, value: Handle) -> PyResult<Bound<'py, PyAny>> {

@@ -11,6 +11,7 @@ mod copies;
 mod dump;
 mod error;
 mod events;
+mod filling;
 mod foreign;
 mod input;
 mod lifecycle;
@@ -19,6 +20,7 @@ mod plain;
 mod source;
 mod steps;
 mod text;
+mod twins;
 mod unset;
 mod versions;
 
@@ -53,6 +55,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(functions::register, module)?)?;
     module.add_function(wrap_pyfunction!(functions::fault_kinds, module)?)?;
     module.add_function(wrap_pyfunction!(functions::field_facts, module)?)?;
+    module.add_function(wrap_pyfunction!(functions::field_rules, module)?)?;
+    module.add_function(wrap_pyfunction!(filling::validated, module)?)?;
+    module.add_function(wrap_pyfunction!(twins::pydantic_in_use, module)?)?;
     module.add_function(wrap_pyfunction!(functions::decode, module)?)?;
     module.add_function(wrap_pyfunction!(functions::encode, module)?)?;
     module.add_function(wrap_pyfunction!(versions::requested_version, module)?)?;

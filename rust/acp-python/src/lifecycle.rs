@@ -15,6 +15,7 @@ use pyo3::types::PyType;
 
 use crate::classes;
 use crate::error::InternalError;
+use crate::filling;
 use crate::model;
 
 /// Objects that end within the end of another; those nested deeper are put off, or long chains would use up the stack.
@@ -78,7 +79,7 @@ unsafe extern "C" fn construct(
                     Bound::from_borrowed_ptr_or_opt(py, keywords),
                 )
             };
-            let constructed = model::construct(&object, &arguments, keywords);
+            let constructed = filling::construct(&object, &arguments, keywords);
             constructed.map_err(|error| error.restore(py)).is_ok()
         })
     });

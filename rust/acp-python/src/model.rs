@@ -7,22 +7,22 @@ use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use acp_core::schema::FaultKind;
-use acp_core::schema::decode::{Decoder, Failure, Options};
 use acp_core::schema::table::Extra;
 use pyo3::exceptions::{PyAttributeError, PyTypeError, PyValueError};
 use pyo3::ffi;
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyIterator, PyList, PyMapping, PySet, PyString, PyTuple, PyType};
 use pyo3::{PyTraverseError, PyVisit};
 
-use crate::build::PyBuild;
 use crate::classes::{self, Class, Tag, is_attribute};
 use crate::copies;
 use crate::dump::{self, Dump};
 use crate::error;
+use crate::filling;
 use crate::functions;
-use crate::input::PyInput;
 use crate::lifecycle;
+use crate::twins;
 
 /// Base of every schema object.
 // All-zero memory is a valid value: `Class::allocate` relies on it.
@@ -94,7 +94,7 @@ pub fn state<'a>(object: &'a Bound<'_, PyAny>) -> &'a Model {
     unsafe { object.cast_unchecked::<Model>() }.get()
 }
 
-fn class_of(object: &Bound<'_, PyAny>) -> PyResult<&'static Class> {
+pub fn class_of(object: &Bound<'_, PyAny>) -> PyResult<&'static Class> {
     classes::of(object).ok_or_else(no_class)
 }
 
@@ -103,40 +103,6 @@ pub fn no_class() -> PyErr {
     PyTypeError::new_err(
         "not a class of the schema; use the classes of acp.schema, acp.v1.schema or acp.v2.schema",
     )
-}
-
-/// Constructors read leniently in the ways that programs written for other libraries need.
-const CONSTRUCT: Options = Options { lax: true, keep_unknown: false };
-
-fn fill(object: &Bound<'_, PyAny>, class: &Class, members: Bound<'_, PyAny>) -> PyResult<()> {
-    let (input, root) = PyInput::new(members);
-    let build = PyBuild::into(object.clone(), class.version())?;
-    let mut decoder = Decoder::new(input, build, CONSTRUCT);
-    let made = decoder.decode_members(class.record, class.place, root);
-    if let Some(raised) = decoder.input.raised.take() {
-        return Err(raised);
-    }
-    made.map(drop).map_err(|failure| match failure {
-        Failure::Failed(error) => error,
-        Failure::Invalid(faults) => error::invalid(object.py(), class.record.name, faults),
-    })
-}
-
-/// Fills an object with members given by keyword.
-pub fn construct<'py>(
-    object: &Bound<'py, PyAny>,
-    positional: &Bound<'py, PyAny>,
-    members: Option<Bound<'py, PyAny>>,
-) -> PyResult<()> {
-    let class = class_of(object)?;
-    if positional.len()? > 0 {
-        return Err(PyTypeError::new_err(format!(
-            "{} takes its members by keyword",
-            class.record.name
-        )));
-    }
-    state(object).put_extra(None);
-    fill(object, class, members.unwrap_or_else(|| PyDict::new(object.py()).into_any()))
 }
 
 impl Class {
@@ -154,7 +120,7 @@ impl Class {
     }
 
     /// Whether `name` is that of a constant discriminator, which fails unless `value` is its value.
-    fn agree(&self, py: Python<'_>, name: &str, value: &Bound<'_, PyAny>) -> PyResult<bool> {
+    pub fn agree(&self, py: Python<'_>, name: &str, value: &Bound<'_, PyAny>) -> PyResult<bool> {
         let named = |tag: &&Tag| tag.wire == name || is_attribute(name, tag.wire);
         match self.tags.iter().find(named) {
             None => Ok(false),
@@ -200,7 +166,7 @@ impl Model {
     #[pyo3(signature = (**members))]
     fn __init__(slf: &Bound<'_, Self>, members: Option<Bound<'_, PyDict>>) -> PyResult<()> {
         let none = PyTuple::empty(slf.py());
-        construct(slf.as_any(), none.as_any(), members.map(Bound::into_any))
+        filling::construct(slf.as_any(), none.as_any(), members.map(Bound::into_any))
     }
 
     fn __setattr__(
@@ -322,6 +288,18 @@ impl Model {
         copies::restored(slf, class_of(slf.as_any())?, state)
     }
 
+    // What `isinstance` asks besides the type. Programs that use pydantic ask so for its base class.
+    #[getter(__class__)]
+    fn shown<'py>(slf: &Bound<'py, Self>) -> Bound<'py, PyAny> {
+        twins::shown(slf.as_any())
+    }
+
+    #[setter(__class__)]
+    fn change_class(slf: &Bound<'_, Self>, class: &Bound<'_, PyAny>) -> PyResult<()> {
+        let of_all = slf.py().get_type::<PyAny>().getattr(intern!(slf.py(), "__dict__"))?;
+        of_all.get_item("__class__")?.call_method1("__set__", (slf, class)).map(drop)
+    }
+
     /// Names of the fields that were set, by the constructor, by the peer, or by assignment.
     #[getter]
     fn model_fields_set<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PySet>> {
@@ -353,47 +331,44 @@ impl Model {
 
     /// Validates an object of the class or a dict of its members.
     #[classmethod]
-    #[pyo3(signature = (obj, **_options))]
+    #[pyo3(signature = (obj, *, from_attributes = None, **options))]
     fn model_validate<'py>(
         cls: &Bound<'py, PyType>,
         obj: &Bound<'py, PyAny>,
-        _options: Option<&Bound<'py, PyDict>>,
+        from_attributes: Option<bool>,
+        options: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
+        filling::known(options, filling::VALIDATE_OPTIONS, "model_validate")?;
         let class = classes::above(cls).ok_or_else(no_class)?;
-        if obj.is_instance(cls)? {
-            return Ok(obj.clone());
-        }
-        if class.is(cls) {
-            let object = class.allocate(cls.py())?;
-            fill(&object, class, obj.clone())?;
-            return Ok(object);
-        }
-        // A user's subclass may have a constructor of its own.
-        let members = PyDict::new(cls.py());
-        match obj.cast::<PyMapping>() {
-            Ok(mapping) => members.update(mapping)?,
-            Err(_) if obj.is_none() && class.record.null_is_empty => {}
-            Err(_) => return Err(error::broken(cls.py(), class.record.name, FaultKind::Object)),
-        }
-        cls.call((), Some(&members))
+        let looked_at = from_attributes == Some(true)
+            && obj.cast::<PyMapping>().is_err()
+            && !obj.is_instance(cls)?;
+        let made = if looked_at {
+            filling::read(cls, class, filling::attributes_of(obj, class)?.as_any())
+        } else {
+            filling::read(cls, class, obj)
+        };
+        made.map_err(|error| twins::refusal(cls, obj, false, error))
     }
 
     /// Validates JSON text.
     #[classmethod]
-    #[pyo3(signature = (json_data, **_options))]
+    #[pyo3(signature = (json_data, **options))]
     fn model_validate_json<'py>(
         cls: &Bound<'py, PyType>,
         json_data: &Bound<'py, PyAny>,
-        _options: Option<&Bound<'py, PyDict>>,
+        options: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
+        filling::known(options, filling::VALIDATE_OPTIONS, "model_validate_json")?;
         let py = cls.py();
         let class = classes::above(cls).ok_or_else(no_class)?;
         let title = class.record.name;
-        functions::with_text(json_data, title, |text| {
+        let made = functions::with_text(json_data, title, |text| {
             functions::check(py, title, text)?;
             // Not by the decoder: here members go by attribute name, too.
-            Self::model_validate(cls, &crate::plain::loads(py, text)?, None)
-        })
+            filling::read(cls, class, &crate::plain::loads(py, text)?)
+        });
+        made.map_err(|error| twins::refusal(cls, json_data, true, error))
     }
 
     /// Makes an object without validation.
@@ -405,27 +380,9 @@ impl Model {
         _fields_set: Option<&Bound<'py, PySet>>,
         values: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let py = cls.py();
         let class = classes::above(cls).ok_or_else(no_class)?;
         let object = cls.call_method1("__new__", (cls,))?;
-        let mut set = 0;
-        for (index, field) in class.record.fields.iter().enumerate() {
-            let given = |name: &str| values.map_or(Ok(None), |values| values.get_item(name));
-            match given(field.name)?.map_or_else(|| given(field.wire), |value| Ok(Some(value)))? {
-                Some(value) => {
-                    class.put(&object, index, value);
-                    set |= 1 << index;
-                }
-                None => class.put_default(&object, index)?,
-            }
-        }
-        for (key, value) in values.into_iter().flatten() {
-            let name = key.cast::<PyString>()?.to_str()?;
-            let own = class.field_of(name).is_some() || class.agree(py, name, &value)?;
-            if !own && class.keeps_extra(&object) {
-                state(&object).extra_or_new(py).set_item(key, value)?;
-            }
-        }
+        let mut set = filling::unchecked(&object, class, values)?;
         if let Some(names) = _fields_set {
             set = 0;
             for name in names.iter() {
@@ -436,6 +393,24 @@ impl Model {
         }
         state(&object).mark(set);
         Ok(object)
+    }
+
+    // For users' classes with fields of their own, see `acp._schema.extended`.
+    #[pyo3(name = "_fill_unchecked")]
+    fn fill_unchecked(slf: &Bound<'_, Self>, values: &Bound<'_, PyDict>) -> PyResult<()> {
+        let set = filling::unchecked(slf.as_any(), class_of(slf.as_any())?, Some(values))?;
+        slf.get().mark(set);
+        Ok(())
+    }
+
+    #[getter(_marks)]
+    fn marks(&self) -> u64 {
+        self.set()
+    }
+
+    #[setter(_marks)]
+    fn put_marks(&self, marks: u64) {
+        self.mark(marks);
     }
 
     /// A copy, with some members replaced without validation.
@@ -467,7 +442,7 @@ impl Model {
     }
 
     /// The members as a dict.
-    #[pyo3(signature = (*, mode = "python", include = None, exclude = None, by_alias = None, exclude_unset = false, exclude_defaults = false, exclude_none = false, **_options))]
+    #[pyo3(signature = (*, mode = "python", include = None, exclude = None, by_alias = None, exclude_unset = false, exclude_defaults = false, exclude_none = false, **options))]
     #[expect(clippy::too_many_arguments, reason = "the signature that programs call it with")]
     fn model_dump<'py>(
         slf: &Bound<'py, Self>,
@@ -478,8 +453,9 @@ impl Model {
         exclude_unset: bool,
         exclude_defaults: bool,
         exclude_none: bool,
-        _options: Option<&Bound<'py, PyDict>>,
+        options: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyDict>> {
+        filling::known(options, filling::DUMP_OPTIONS, "model_dump")?;
         let dump = Dump {
             json: mode == "json",
             by_alias: by_alias.unwrap_or(false),
@@ -492,7 +468,7 @@ impl Model {
     }
 
     /// The members as JSON text.
-    #[pyo3(signature = (*, indent = None, include = None, exclude = None, by_alias = None, exclude_unset = false, exclude_defaults = false, exclude_none = false, **_options))]
+    #[pyo3(signature = (*, indent = None, include = None, exclude = None, by_alias = None, exclude_unset = false, exclude_defaults = false, exclude_none = false, **options))]
     #[expect(clippy::too_many_arguments, reason = "the signature that programs call it with")]
     fn model_dump_json<'py>(
         slf: &Bound<'py, Self>,
@@ -503,8 +479,9 @@ impl Model {
         exclude_unset: bool,
         exclude_defaults: bool,
         exclude_none: bool,
-        _options: Option<&Bound<'py, PyDict>>,
+        options: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<String> {
+        filling::known(options, filling::DUMP_OPTIONS, "model_dump_json")?;
         let dumped = Self::model_dump(
             slf,
             "json",

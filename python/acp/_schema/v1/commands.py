@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from acp._schema.base import BaseModel
+from acp._schema.base import BaseModel, RootModel
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -82,7 +82,7 @@ class AvailableCommandsUpdate(BaseModel):
         ) -> None: ...
 
 
-class UnstructuredCommandInput(BaseModel):
+class UnstructuredCommandInput(RootModel):
     """Free text after the command.
 
     Value of `AvailableCommandInput`. Stable part of protocol version 1.
@@ -101,8 +101,9 @@ class UnstructuredCommandInput(BaseModel):
 
         def __init__(
             self,
+            root: UnstructuredCommandInput | dict[str, Any] | None = None,
             *,
-            hint: str,
+            hint: str = ...,
             field_meta: dict[str, Any] | None = None,
             **extra: Any,
         ) -> None: ...

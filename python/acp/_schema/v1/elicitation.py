@@ -779,8 +779,10 @@ class ElicitationOtherPropertySchema(BaseModel):
 class ElicitationSchema(BaseModel):
     """The form that the user is asked to fill in.
 
-    Value of `CreateFormRequestElicitationRequest.requested_schema` and
-    `CreateFormSessionElicitationRequest.requested_schema`. Stable part of protocol version 1.
+    Value of `CreateFormRequestElicitationRequest.requested_schema`,
+    `CreateFormSessionElicitationRequest.requested_schema`,
+    `ElicitationFormRequestMode.requested_schema` and `ElicitationFormSessionMode.requested_schema`.
+    Stable part of protocol version 1.
 
     Members:
         type: optional; null or malformed reads as `object`; `object` by default; always written;
@@ -1109,9 +1111,9 @@ ElicitationContentValue: TypeAlias = str | int | float | bool | list[str]
 CreateFormElicitationRequest: TypeAlias = (
     CreateFormSessionElicitationRequest | CreateFormRequestElicitationRequest
 )
-"""Either scope of one mode."""
+"""One of these objects."""
 
 CreateUrlElicitationRequest: TypeAlias = (
     CreateUrlSessionElicitationRequest | CreateUrlRequestElicitationRequest
 )
-"""Either scope of one mode."""
+"""One of these objects."""

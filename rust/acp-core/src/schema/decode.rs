@@ -449,7 +449,10 @@ impl<I: Input, B: Build<I>> Decoder<I, B> {
         };
         match made {
             Ok(made) => Ok(Some(made)),
-            Err(Stop::Invalid) if flags.has(Flags::LENIENT) => {
+            Err(Stop::Invalid)
+                if flags.has(Flags::LENIENT)
+                    || (self.options.lax && flags.has(Flags::LENIENT_WHEN_LAX)) =>
+            {
                 // Null is a way to say nothing, so that nothing is lost with it.
                 if self.input.kind(place) == Kind::Null {
                     self.notes.forget(before);
@@ -528,6 +531,10 @@ impl<I: Input, B: Build<I>> Decoder<I, B> {
             }
         };
         let Some(mine) = mine else {
+            // Programs make requests of their own modes without one.
+            if self.options.lax && scope.rule == ScopeRule::First {
+                return Ok(());
+            }
             return Err(self.fault(FaultKind::Scope));
         };
         for group in scope.groups.iter().filter(|group| *group != mine) {

@@ -226,6 +226,8 @@ impl Flags {
     pub const UNSTABLE: Self = Self(1 << 9);
     /// Read as UNSET when a required member is absent, and refused by the encoder in that state.
     pub const TOLERATED: Self = Self(1 << 10);
+    /// A value that does not fit reads as absent where reading is lax.
+    pub const LENIENT_WHEN_LAX: Self = Self(1 << 11);
 
     /// Whether any bit of `other` is set.
     #[must_use]

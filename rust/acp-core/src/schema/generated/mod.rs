@@ -13,7 +13,7 @@ pub use self::v1::V1;
 pub use self::v2::V2;
 
 /// Digest of the facts that these tables were made from.
-pub const SCHEMA_HASH: &str = "adc8fa8c66e513e9b187756e772bc63a4f47a14333e84625270c2e422dca563c";
+pub const SCHEMA_HASH: &str = "e2e47c7a7eb421643e0ca092cc417952ced6d613ec7bd8d7058c4626b445e22c";
 
 /// Left out when empty.
 const OPTIONAL: Flags = Flags(0);
@@ -21,6 +21,8 @@ const OPTIONAL: Flags = Flags(0);
 const A: Flags = Flags::ALWAYS;
 /// Key of a scope.
 const C: Flags = Flags::SCOPE_KEY;
+/// A value that does not fit reads as absent.
+const E: Flags = Flags::LENIENT;
 /// A value that does not fit reads as absent, always written.
 const EA: Flags = Flags::LENIENT.and(Flags::ALWAYS);
 /// A value that does not fit reads as absent, always written, unstable.
@@ -37,6 +39,8 @@ const NE: Flags = Flags::NULLABLE.and(Flags::LENIENT);
 const NES: Flags = Flags::NULLABLE.and(Flags::LENIENT).and(Flags::SKIP_ITEMS);
 /// Null reads as absent, a value that does not fit reads as absent, unstable.
 const NEU: Flags = Flags::NULLABLE.and(Flags::LENIENT).and(Flags::UNSTABLE);
+/// Null reads as absent, in the compatibility profile a value that does not fit reads as absent.
+const NL: Flags = Flags::NULLABLE.and(Flags::LENIENT_WHEN_LAX);
 /// Null reads as absent, unstable.
 const NU: Flags = Flags::NULLABLE.and(Flags::UNSTABLE);
 /// Required.

@@ -26,7 +26,7 @@ pub static AUTH_STATE: Enum = Enum {
 
 pub static AUTH_ACCOUNT: Record = Record {
     name: "AuthAccount",
-    index: 17,
+    index: 22,
     fields: &[
         field("label", "label", Type::Str, R),
         field("description", "description", Type::Str, NE),
@@ -45,7 +45,7 @@ pub static AUTH_ACCOUNT: Record = Record {
 
 pub static AUTH_METHOD_AGENT: Record = Record {
     name: "AuthMethodAgent",
-    index: 19,
+    index: 25,
     fields: &[
         field("id", "id", Type::Str, R),
         field("name", "name", Type::Str, R),
@@ -61,7 +61,7 @@ pub static AUTH_METHOD_AGENT: Record = Record {
 
 pub static AUTH_METHOD_TERMINAL: Record = Record {
     name: "AuthMethodTerminal",
-    index: 20,
+    index: 27,
     fields: &[
         field("id", "id", Type::Str, R),
         field("name", "name", Type::Str, R),
@@ -79,7 +79,7 @@ pub static AUTH_METHOD_TERMINAL: Record = Record {
 
 pub static AUTH_STATUS_REQUEST: Record = Record {
     name: "AuthStatusRequest",
-    index: 22,
+    index: 29,
     fields: &[META],
     tag: None,
     extra: Extra::Drop,
@@ -90,7 +90,7 @@ pub static AUTH_STATUS_REQUEST: Record = Record {
 
 pub static AUTH_STATUS_RESPONSE: Record = Record {
     name: "AuthStatusResponse",
-    index: 23,
+    index: 30,
     fields: &[
         field("state", "state", Type::Enum(&AUTH_STATE), R),
         defaulted(
@@ -111,7 +111,7 @@ pub static AUTH_STATUS_RESPONSE: Record = Record {
 
 pub static AUTH_STATUS_UPDATE_NOTIFICATION: Record = Record {
     name: "AuthStatusUpdateNotification",
-    index: 24,
+    index: 31,
     fields: &[
         field("state", "state", Type::Enum(&AUTH_STATE), R),
         defaulted(
@@ -132,7 +132,7 @@ pub static AUTH_STATUS_UPDATE_NOTIFICATION: Record = Record {
 
 pub static AUTHENTICATE_REQUEST: Record = Record {
     name: "AuthenticateRequest",
-    index: 25,
+    index: 32,
     fields: &[field("methodId", "method_id", Type::Str, R), META],
     tag: None,
     extra: Extra::Drop,
@@ -143,7 +143,7 @@ pub static AUTHENTICATE_REQUEST: Record = Record {
 
 pub static AUTHENTICATE_RESPONSE: Record = Record {
     name: "AuthenticateResponse",
-    index: 26,
+    index: 33,
     fields: &[META],
     tag: None,
     extra: Extra::Drop,
@@ -154,7 +154,7 @@ pub static AUTHENTICATE_RESPONSE: Record = Record {
 
 pub static LOGOUT_REQUEST: Record = Record {
     name: "LogoutRequest",
-    index: 113,
+    index: 141,
     fields: &[META],
     tag: None,
     extra: Extra::Drop,
@@ -165,7 +165,7 @@ pub static LOGOUT_REQUEST: Record = Record {
 
 pub static LOGOUT_RESPONSE: Record = Record {
     name: "LogoutResponse",
-    index: 114,
+    index: 142,
     fields: &[META],
     tag: None,
     extra: Extra::Drop,
@@ -176,7 +176,7 @@ pub static LOGOUT_RESPONSE: Record = Record {
 
 pub static TERMINAL_AUTH_METHOD: Record = Record {
     name: "TerminalAuthMethod",
-    index: 226,
+    index: 299,
     fields: &[
         field("id", "id", Type::Str, R),
         field("name", "name", Type::Str, R),

@@ -10,7 +10,7 @@ pub static AVAILABLE_COMMAND_INPUT: Shape =
 
 pub static AVAILABLE_COMMAND: Record = Record {
     name: "AvailableCommand",
-    index: 27,
+    index: 34,
     fields: &[
         field("name", "name", Type::Str, R),
         field("description", "description", Type::Str, R),
@@ -26,7 +26,7 @@ pub static AVAILABLE_COMMAND: Record = Record {
 
 pub static AVAILABLE_COMMANDS_UPDATE: Record = Record {
     name: "AvailableCommandsUpdate",
-    index: 28,
+    index: 35,
     fields: &[
         defaulted(
             "availableCommands",
@@ -51,7 +51,7 @@ pub static AVAILABLE_COMMANDS_UPDATE: Record = Record {
 
 pub static UNSTRUCTURED_COMMAND_INPUT: Record = Record {
     name: "UnstructuredCommandInput",
-    index: 244,
+    index: 318,
     fields: &[field("hint", "hint", Type::Str, R), META],
     tag: None,
     extra: Extra::Drop,

@@ -34,7 +34,7 @@ pub static CURSOR_ANCHOR_POSITION: Enum =
 
 pub static CURSOR_MESSAGE_ANCHOR: Record = Record {
     name: "CursorMessageAnchor",
-    index: 60,
+    index: 76,
     fields: &[
         field("messageId", "message_id", Type::Str, R),
         field("position", "position", Type::Enum(&CURSOR_ANCHOR_POSITION), R),
@@ -49,7 +49,7 @@ pub static CURSOR_MESSAGE_ANCHOR: Record = Record {
 
 pub static AGENT_MESSAGE_CURSOR_ANCHOR: Record = Record {
     name: "AgentMessageCursorAnchor",
-    index: 5,
+    index: 7,
     fields: &[
         field("messageId", "message_id", Type::Str, R),
         field("position", "position", Type::Enum(&CURSOR_ANCHOR_POSITION), R),
@@ -64,7 +64,7 @@ pub static AGENT_MESSAGE_CURSOR_ANCHOR: Record = Record {
 
 pub static AGENT_THOUGHT_CURSOR_ANCHOR: Record = Record {
     name: "AgentThoughtCursorAnchor",
-    index: 10,
+    index: 15,
     fields: &[
         field("messageId", "message_id", Type::Str, R),
         field("position", "position", Type::Enum(&CURSOR_ANCHOR_POSITION), R),
@@ -79,7 +79,7 @@ pub static AGENT_THOUGHT_CURSOR_ANCHOR: Record = Record {
 
 pub static CURSOR_COMPACTION_ANCHOR: Record = Record {
     name: "CursorCompactionAnchor",
-    index: 58,
+    index: 74,
     fields: &[
         field("compactionId", "compaction_id", Type::Str, R),
         field("position", "position", Type::Enum(&CURSOR_ANCHOR_POSITION), R),
@@ -94,7 +94,7 @@ pub static CURSOR_COMPACTION_ANCHOR: Record = Record {
 
 pub static COMPACTION_CURSOR_ANCHOR: Record = Record {
     name: "CompactionCursorAnchor",
-    index: 40,
+    index: 54,
     fields: &[
         field("compactionId", "compaction_id", Type::Str, R),
         field("position", "position", Type::Enum(&CURSOR_ANCHOR_POSITION), R),
@@ -109,7 +109,7 @@ pub static COMPACTION_CURSOR_ANCHOR: Record = Record {
 
 pub static CURSOR_TOOL_CALL_ANCHOR: Record = Record {
     name: "CursorToolCallAnchor",
-    index: 61,
+    index: 77,
     fields: &[
         field("toolCallId", "tool_call_id", Type::Str, R),
         field("position", "position", Type::Enum(&CURSOR_ANCHOR_POSITION), R),
@@ -124,7 +124,7 @@ pub static CURSOR_TOOL_CALL_ANCHOR: Record = Record {
 
 pub static CURSOR_UPDATE: Record = Record {
     name: "CursorUpdate",
-    index: 62,
+    index: 78,
     fields: &[
         field("cursorId", "cursor_id", Type::Str, R),
         field("capabilities", "capabilities", Type::Record(&CURSOR_CAPABILITIES), TE),
@@ -145,7 +145,7 @@ pub static CURSOR_UPDATE: Record = Record {
 
 pub static OTHER_CURSOR_ANCHOR: Record = Record {
     name: "OtherCursorAnchor",
-    index: 131,
+    index: 195,
     fields: &[field("type", "type", Type::Str, R)],
     tag: None,
     extra: Extra::Keep,
@@ -156,7 +156,7 @@ pub static OTHER_CURSOR_ANCHOR: Record = Record {
 
 pub static SESSION_MESSAGE_CURSOR_ANCHOR: Record = Record {
     name: "SessionMessageCursorAnchor",
-    index: 192,
+    index: 261,
     fields: &[
         field("messageId", "message_id", Type::Str, R),
         field("position", "position", Type::Enum(&CURSOR_ANCHOR_POSITION), R),
@@ -171,7 +171,7 @@ pub static SESSION_MESSAGE_CURSOR_ANCHOR: Record = Record {
 
 pub static TOOL_CALL_CURSOR_ANCHOR: Record = Record {
     name: "ToolCallCursorAnchor",
-    index: 236,
+    index: 310,
     fields: &[
         field("toolCallId", "tool_call_id", Type::Str, R),
         field("position", "position", Type::Enum(&CURSOR_ANCHOR_POSITION), R),
@@ -186,7 +186,7 @@ pub static TOOL_CALL_CURSOR_ANCHOR: Record = Record {
 
 pub static USER_MESSAGE_CURSOR_ANCHOR: Record = Record {
     name: "UserMessageCursorAnchor",
-    index: 248,
+    index: 322,
     fields: &[
         field("messageId", "message_id", Type::Str, R),
         field("position", "position", Type::Enum(&CURSOR_ANCHOR_POSITION), R),

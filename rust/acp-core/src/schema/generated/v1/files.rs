@@ -2,17 +2,17 @@
 
 //! Tables of version 1: files.
 
-use crate::schema::generated::{META, N, R, field};
+use crate::schema::generated::{META, NL, R, field};
 use crate::schema::table::{Extra, Int, Record, Type};
 
 pub static READ_TEXT_FILE_REQUEST: Record = Record {
     name: "ReadTextFileRequest",
-    index: 159,
+    index: 227,
     fields: &[
         field("sessionId", "session_id", Type::Str, R),
         field("path", "path", Type::Str, R),
-        field("line", "line", Type::Int(Int::U32), N),
-        field("limit", "limit", Type::Int(Int::U32), N),
+        field("line", "line", Type::Int(Int::U32), NL),
+        field("limit", "limit", Type::Int(Int::U32), NL),
         META,
     ],
     tag: None,
@@ -24,7 +24,7 @@ pub static READ_TEXT_FILE_REQUEST: Record = Record {
 
 pub static READ_TEXT_FILE_RESPONSE: Record = Record {
     name: "ReadTextFileResponse",
-    index: 160,
+    index: 228,
     fields: &[field("content", "content", Type::Str, R), META],
     tag: None,
     extra: Extra::Drop,
@@ -35,7 +35,7 @@ pub static READ_TEXT_FILE_RESPONSE: Record = Record {
 
 pub static WRITE_TEXT_FILE_REQUEST: Record = Record {
     name: "WriteTextFileRequest",
-    index: 251,
+    index: 326,
     fields: &[
         field("sessionId", "session_id", Type::Str, R),
         field("path", "path", Type::Str, R),
@@ -51,7 +51,7 @@ pub static WRITE_TEXT_FILE_REQUEST: Record = Record {
 
 pub static WRITE_TEXT_FILE_RESPONSE: Record = Record {
     name: "WriteTextFileResponse",
-    index: 252,
+    index: 327,
     fields: &[META],
     tag: None,
     extra: Extra::Drop,

@@ -10,7 +10,7 @@ pub static REQUEST_ID: Shape =
 
 pub static CANCEL_REQUEST_NOTIFICATION: Record = Record {
     name: "CancelRequestNotification",
-    index: 34,
+    index: 41,
     fields: &[field("requestId", "request_id", Type::Shape(&REQUEST_ID), R), META],
     tag: None,
     extra: Extra::Drop,
@@ -21,7 +21,7 @@ pub static CANCEL_REQUEST_NOTIFICATION: Record = Record {
 
 pub static ERROR: Record = Record {
     name: "Error",
-    index: 87,
+    index: 115,
     fields: &[
         field("code", "code", Type::Int(Int::I32), R),
         field("message", "message", Type::Str, R),
@@ -36,7 +36,7 @@ pub static ERROR: Record = Record {
 
 pub static PROXY_SUCCESSOR_NOTIFICATION: Record = Record {
     name: "ProxySuccessorNotification",
-    index: 157,
+    index: 224,
     fields: &[
         field("method", "method", Type::Str, R),
         field("params", "params", Type::Any, N),
@@ -51,7 +51,7 @@ pub static PROXY_SUCCESSOR_NOTIFICATION: Record = Record {
 
 pub static PROXY_SUCCESSOR_REQUEST: Record = Record {
     name: "ProxySuccessorRequest",
-    index: 158,
+    index: 225,
     fields: &[
         field("method", "method", Type::Str, R),
         field("params", "params", Type::Any, N),
