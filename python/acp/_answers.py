@@ -31,11 +31,13 @@ _log = logging.getLogger("acp")
 class Answers:
     """Queues the answers of one connection."""
 
-    __slots__ = ("_cancelled_turn", "_core", "_options", "_refused")
+    __slots__ = ("_cancelled_turn", "_core", "_expose", "_official", "_refused")
 
     def __init__(self, core: Core, options: ConnectionOptions, profile: Profile) -> None:
         self._core = core
-        self._options = options
+        self._official = profile.official_errors
+        chosen = options.expose_internal_errors
+        self._expose = self._official if chosen is None else chosen
         self._cancelled_turn = profile.cancelled_turn
         self._refused = 0
         """How many requests did not fit."""
@@ -122,7 +124,11 @@ class Answers:
     def error_of(self, exc: BaseException, method: str, *, cancelled: bool = False) -> WireError:
         """What the peer gets to see of an exception."""
         return wire_error(
-            exc, method=method, cancelled=cancelled, expose=self._options.expose_internal_errors
+            exc,
+            method=method,
+            cancelled=cancelled,
+            expose=self._expose,
+            official=self._official,
         )
 
     def _write(

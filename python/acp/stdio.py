@@ -12,7 +12,7 @@ import threading
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
-from acp._side import require_asyncio
+from acp._given import require_asyncio
 from acp._transports.descriptors import is_watchable
 from acp._transports.process import ProcessTransport
 from acp.agent.connection import AgentSideConnection

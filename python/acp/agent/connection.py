@@ -55,7 +55,7 @@ class AgentSideConnection(SideConnection):
             output_stream,
             listening=listening,
             use_unstable_protocol=use_unstable_protocol,
-            options=connection_kwargs,
+            **connection_kwargs,
         )
 
     async def session_update(

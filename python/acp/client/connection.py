@@ -58,9 +58,8 @@ class ClientSideConnection(SideConnection):
             to_client,
             input_stream,
             output_stream,
-            listening=connection_kwargs.pop("listening", True),
             use_unstable_protocol=use_unstable_protocol,
-            options=connection_kwargs,
+            **connection_kwargs,
         )
 
     async def initialize(
