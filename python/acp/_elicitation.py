@@ -56,8 +56,8 @@ def mode_of(params: Any) -> Any:
     """
     if params.mode in ("form", "url"):
         return params
-    fault = {"loc": ["mode"], "type": "unknown_value", "message": "is not one of the known values"}
-    raise RequestError(-32602, "Invalid params", [fault])
+    fault = {"type": "unknown_value", "loc": ["mode"], "msg": "is not one of the known values"}
+    raise RequestError.invalid_params({"errors": [fault]})
 
 
 def _member(mode: Any, name: str) -> Any:

@@ -7,9 +7,9 @@ the package maps exceptions to codes.
 from __future__ import annotations
 
 import json
-import sys
 from typing import Any, NamedTuple, cast
 
+from acp._validation import validation_errors
 from acp.exceptions import RequestError, ValidationError
 
 __all__ = ("NO_DATA", "WireError", "wire_error")
@@ -66,11 +66,9 @@ def _faults(exc: BaseException, official: bool) -> list[dict[str, Any]] | None:
     """What does not fit, when that is what an exception tells.
 
     With the official form also that of pydantic, whose texts may hold what a validator has put into
-    them. Nobody can raise it who has not imported it.
+    them.
     """
-    pydantic = sys.modules.get("pydantic") if official else None
-    theirs = getattr(pydantic, "ValidationError", ValidationError)
-    if not isinstance(exc, (ValidationError, theirs)):
+    if not isinstance(exc, validation_errors() if official else ValidationError):
         return None
     faults = cast("ValidationError", exc).errors()
     return [

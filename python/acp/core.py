@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from acp._given import require_asyncio
 from acp.agent.connection import AgentSideConnection
 from acp.client.connection import ClientSideConnection
+from acp.connection import Connection, JsonValue, MethodHandler
 from acp.exceptions import RequestError
 from acp.interfaces import Agent, Client
 
@@ -24,6 +25,9 @@ __all__ = [
     "AgentSideConnection",
     "Client",
     "ClientSideConnection",
+    "Connection",
+    "JsonValue",
+    "MethodHandler",
     "RequestError",
     "connect_to_agent",
     "run_agent",
