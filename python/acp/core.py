@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 DEFAULT_STDIO_BUFFER_LIMIT_BYTES = 50 * 1024 * 1024
-"""Longest message that an agent on standard input reads by default, in bytes."""
+"""Bytes; see `run_agent`."""
 
 
 async def run_agent(
@@ -55,7 +55,8 @@ async def run_agent(
             this process, which then are the connection's alone: `print` goes to stderr.
         output_stream: The client's output: a StreamReader.
         use_unstable_protocol: Whether unstable methods reach the agent.
-        stdio_buffer_limit_bytes: Longest message read from the standard streams, in bytes.
+        stdio_buffer_limit_bytes: Longest message read from the standard streams, in bytes, where
+            that is more than the 64 MiB of every connection. `limits` may set less.
         **connection_kwargs: The fields of `ConnectionOptions`.
 
     It runs on asyncio, and raises RuntimeError on trio.
@@ -81,8 +82,9 @@ def _stdio(limit: int, options: dict[str, Any]) -> Transport:
     from acp._limits import Limits
     from acp._transports.stdio import stdio_transport
 
-    limits = replace(Limits.from_environment(), max_message_bytes=limit)
-    options.setdefault("limits", limits)
+    limits = Limits.from_environment()
+    longest = max(limit, limits.max_message_bytes)
+    options.setdefault("limits", replace(limits, max_message_bytes=longest))
     return stdio_transport()
 
 
