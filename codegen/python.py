@@ -92,7 +92,7 @@ class Objects:
             )
         for name, group in groups.items():
             self.typing.add("TypeAlias")
-            late.append(self.alias(name, group, "Either scope of one mode."))
+            late.append(self.alias(name, group, "One of these objects."))
         own = [n.name for n in (*enums, *records, *joined)] + list(groups)
         for name in own:
             self.home[name] = domain

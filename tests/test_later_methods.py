@@ -302,7 +302,7 @@ async def test_an_elicitation_that_a_client_cannot_show_is_answered_as_bad_param
         await peer.request(1, "elicitation/create", params)
         error = (await peer.receive())["error"]
     assert error["code"] == -32602
-    assert {*error["data"][0]} == {"loc", "type", "message"}
+    assert {*error["data"]["errors"][0]} == {"loc", "type", "msg"}
     assert "_secret" not in str(error)
 
 

@@ -82,7 +82,7 @@ def _faults(exc: BaseException, official: bool) -> list[dict[str, Any]] | None:
 
 
 def _official_fault(fault: dict[str, Any]) -> dict[str, Any]:
-    return {"type": fault["type"], "loc": fault["loc"], "msg": fault["message"]}
+    return {"loc": fault["loc"], "type": fault["type"], "msg": fault["message"]}
 
 
 def _members(text: str) -> dict[str, Any]:

@@ -31,6 +31,7 @@ from acp.schema import (
     CreateTerminalRequest,
     CreateTerminalResponse,
     CurrentModeUpdate,
+    ElicitationMode,
     EmbeddedResourceContentBlock,
     EnvVariable,
     ForkSessionRequest,
@@ -341,12 +342,14 @@ class Client(Protocol):
         _left_out()
 
     async def create_elicitation(
-        self, message: str, mode: Any, **kwargs: Any
+        self, message: str, mode: ElicitationMode, **kwargs: Any
     ) -> CreateElicitationResponse:
         """`elicitation/create`: asks the user for data, by a form or at an address.
 
-        `mode` has `session_id` and `tool_call_id`, or `request_id`; and `requested_schema` for a
-        form, or `elicitation_id` and `url` for an address. `mode.mode` is `form` or `url`.
+        `mode` is one of four objects: `ElicitationFormSessionMode`, `ElicitationFormRequestMode`
+        (a form, `requested_schema`), `ElicitationUrlSessionMode`, `ElicitationUrlRequestMode` (an
+        address, `url`). Those of a session have `session_id` and `tool_call_id`, the others
+        `request_id`.
         """
         _left_out()
 

@@ -11,5 +11,5 @@ from typing import Final
 
 __all__ = ["SCHEMA_HASH"]
 
-SCHEMA_HASH: Final = "adc8fa8c66e513e9b187756e772bc63a4f47a14333e84625270c2e422dca563c"
+SCHEMA_HASH: Final = "49075a74d9d9d09729f99c238e5a0e593e8d8e94860ed04989c286a35229286e"
 """Digest of the facts; the extension carries the same one."""

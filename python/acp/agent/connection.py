@@ -12,6 +12,7 @@ from acp._elicitation import elicitation_request
 from acp._old_forms import compatible_class, param_model
 from acp._side import SideConnection
 from acp.schema import (
+    AcceptElicitationResponse,
     AgentMessageChunk,
     AgentPlanContentUpdate,
     AgentPlanRemovedUpdate,
@@ -21,12 +22,14 @@ from acp.schema import (
     AuthState,
     AuthStatusUpdateNotification,
     AvailableCommandsUpdate,
+    CancelElicitationResponse,
     CompleteElicitationNotification,
     ConfigOptionUpdate,
-    CreateElicitationResponse,
     CreateTerminalRequest,
     CreateTerminalResponse,
     CurrentModeUpdate,
+    DeclineElicitationResponse,
+    ElicitationMode,
     EnvVariable,
     KillTerminalRequest,
     KillTerminalResponse,
@@ -235,8 +238,8 @@ class AgentSideConnection(SideConnection):
         return await self._connection.request("terminal/kill", params)
 
     async def create_elicitation(
-        self, message: str, mode: Any, **kwargs: Any
-    ) -> CreateElicitationResponse:
+        self, message: str, mode: ElicitationMode, **kwargs: Any
+    ) -> AcceptElicitationResponse | DeclineElicitationResponse | CancelElicitationResponse:
         """`elicitation/create`: asks the user for data, by a form or at an address.
 
         `mode` is an object or a mapping with `session_id` (and perhaps `tool_call_id`) or

@@ -34,7 +34,10 @@ __all__ = [
     "ElicitationCapabilities",
     "ElicitationContentValue",
     "ElicitationFormCapabilities",
+    "ElicitationFormRequestMode",
+    "ElicitationFormSessionMode",
     "ElicitationIntegerPropertySchema",
+    "ElicitationMode",
     "ElicitationMultiSelectPropertySchema",
     "ElicitationNumberPropertySchema",
     "ElicitationOtherPropertySchema",
@@ -45,6 +48,8 @@ __all__ = [
     "ElicitationSessionScope",
     "ElicitationStringPropertySchema",
     "ElicitationUrlCapabilities",
+    "ElicitationUrlRequestMode",
+    "ElicitationUrlSessionMode",
     "EnumOption",
     "IntegerPropertySchema",
     "MultiSelectItems",
@@ -532,6 +537,63 @@ class ElicitationFormCapabilities(BaseModel):
         def __init__(self, *, field_meta: dict[str, Any] | None = None, **extra: Any) -> None: ...
 
 
+class ElicitationFormRequestMode(BaseModel):
+    """The object `ElicitationFormRequestMode`.
+
+    Not in the schema release: the official Python SDK gives it to handlers of elicitation/create,
+    beside the message.
+
+    Members:
+        request_id: `requestId`; required.
+        requested_schema: `requestedSchema`; required.
+    """
+
+    __slots__ = ("request_id", "requested_schema")
+
+    request_id: RequestId
+    requested_schema: ElicitationSchema
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            request_id: RequestId,
+            requested_schema: ElicitationSchema,
+            **extra: Any,
+        ) -> None: ...
+
+
+class ElicitationFormSessionMode(BaseModel):
+    """The object `ElicitationFormSessionMode`.
+
+    Not in the schema release: the official Python SDK gives it to handlers of elicitation/create,
+    beside the message.
+
+    Members:
+        session_id: `sessionId`; required; session id.
+        tool_call_id: `toolCallId`; optional; null or malformed reads as absent; id of a tool call.
+        requested_schema: `requestedSchema`; required.
+    """
+
+    __slots__ = ("session_id", "tool_call_id", "requested_schema")
+
+    session_id: str
+    tool_call_id: str | None
+    requested_schema: ElicitationSchema
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            session_id: str,
+            tool_call_id: str | None = None,
+            requested_schema: ElicitationSchema,
+            **extra: Any,
+        ) -> None: ...
+
+
 class IntegerPropertySchema(BaseModel):
     """A form field for an integer.
 
@@ -779,8 +841,10 @@ class ElicitationOtherPropertySchema(BaseModel):
 class ElicitationSchema(BaseModel):
     """The form that the user is asked to fill in.
 
-    Value of `CreateFormRequestElicitationRequest.requested_schema` and
-    `CreateFormSessionElicitationRequest.requested_schema`. Stable part of protocol version 1.
+    Value of `CreateFormRequestElicitationRequest.requested_schema`,
+    `CreateFormSessionElicitationRequest.requested_schema`,
+    `ElicitationFormRequestMode.requested_schema` and `ElicitationFormSessionMode.requested_schema`.
+    Stable part of protocol version 1.
 
     Members:
         type: optional; null or malformed reads as `object`; `object` by default; always written;
@@ -937,6 +1001,69 @@ class ElicitationUrlCapabilities(BaseModel):
     if TYPE_CHECKING:
 
         def __init__(self, *, field_meta: dict[str, Any] | None = None, **extra: Any) -> None: ...
+
+
+class ElicitationUrlRequestMode(BaseModel):
+    """The object `ElicitationUrlRequestMode`.
+
+    Not in the schema release: the official Python SDK gives it to handlers of elicitation/create,
+    beside the message.
+
+    Members:
+        request_id: `requestId`; required.
+        elicitation_id: `elicitationId`; required; id of an elicitation.
+        url: required.
+    """
+
+    __slots__ = ("request_id", "elicitation_id", "url")
+
+    request_id: RequestId
+    elicitation_id: str
+    url: str
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            request_id: RequestId,
+            elicitation_id: str,
+            url: str,
+            **extra: Any,
+        ) -> None: ...
+
+
+class ElicitationUrlSessionMode(BaseModel):
+    """The object `ElicitationUrlSessionMode`.
+
+    Not in the schema release: the official Python SDK gives it to handlers of elicitation/create,
+    beside the message.
+
+    Members:
+        session_id: `sessionId`; required; session id.
+        tool_call_id: `toolCallId`; optional; null or malformed reads as absent; id of a tool call.
+        elicitation_id: `elicitationId`; required; id of an elicitation.
+        url: required.
+    """
+
+    __slots__ = ("session_id", "tool_call_id", "elicitation_id", "url")
+
+    session_id: str
+    tool_call_id: str | None
+    elicitation_id: str
+    url: str
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            session_id: str,
+            tool_call_id: str | None = None,
+            elicitation_id: str,
+            url: str,
+            **extra: Any,
+        ) -> None: ...
 
 
 class EnumOption(BaseModel):
@@ -1109,9 +1236,17 @@ ElicitationContentValue: TypeAlias = str | int | float | bool | list[str]
 CreateFormElicitationRequest: TypeAlias = (
     CreateFormSessionElicitationRequest | CreateFormRequestElicitationRequest
 )
-"""Either scope of one mode."""
+"""One of these objects."""
 
 CreateUrlElicitationRequest: TypeAlias = (
     CreateUrlSessionElicitationRequest | CreateUrlRequestElicitationRequest
 )
-"""Either scope of one mode."""
+"""One of these objects."""
+
+ElicitationMode: TypeAlias = (
+    ElicitationFormSessionMode
+    | ElicitationFormRequestMode
+    | ElicitationUrlSessionMode
+    | ElicitationUrlRequestMode
+)
+"""One of these objects."""

@@ -1102,9 +1102,9 @@ ElicitationContentValue: TypeAlias = str | int | float | bool | list[str] | Any
 CreateFormElicitationRequest: TypeAlias = (
     CreateFormSessionElicitationRequest | CreateFormRequestElicitationRequest
 )
-"""Either scope of one mode."""
+"""One of these objects."""
 
 CreateUrlElicitationRequest: TypeAlias = (
     CreateUrlSessionElicitationRequest | CreateUrlRequestElicitationRequest
 )
-"""Either scope of one mode."""
+"""One of these objects."""

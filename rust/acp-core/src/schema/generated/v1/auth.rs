@@ -154,7 +154,7 @@ pub static AUTHENTICATE_RESPONSE: Record = Record {
 
 pub static LOGOUT_REQUEST: Record = Record {
     name: "LogoutRequest",
-    index: 113,
+    index: 117,
     fields: &[META],
     tag: None,
     extra: Extra::Drop,
@@ -165,7 +165,7 @@ pub static LOGOUT_REQUEST: Record = Record {
 
 pub static LOGOUT_RESPONSE: Record = Record {
     name: "LogoutResponse",
-    index: 114,
+    index: 118,
     fields: &[META],
     tag: None,
     extra: Extra::Drop,
@@ -176,7 +176,7 @@ pub static LOGOUT_RESPONSE: Record = Record {
 
 pub static TERMINAL_AUTH_METHOD: Record = Record {
     name: "TerminalAuthMethod",
-    index: 226,
+    index: 230,
     fields: &[
         field("id", "id", Type::Str, R),
         field("name", "name", Type::Str, R),

@@ -174,7 +174,7 @@ pub static CURSOR_FORK_CAPABILITIES: Record = Record {
 
 pub static FILE_SYSTEM_CAPABILITIES: Record = Record {
     name: "FileSystemCapabilities",
-    index: 90,
+    index: 94,
     fields: &[
         defaulted("readTextFile", "read_text_file", Type::Bool, EA, Default::False),
         defaulted("writeTextFile", "write_text_file", Type::Bool, EA, Default::False),
@@ -189,7 +189,7 @@ pub static FILE_SYSTEM_CAPABILITIES: Record = Record {
 
 pub static LOGOUT_CAPABILITIES: Record = Record {
     name: "LogoutCapabilities",
-    index: 112,
+    index: 116,
     fields: &[META],
     tag: None,
     extra: Extra::Drop,
@@ -200,7 +200,7 @@ pub static LOGOUT_CAPABILITIES: Record = Record {
 
 pub static MCP_CAPABILITIES: Record = Record {
     name: "McpCapabilities",
-    index: 115,
+    index: 119,
     fields: &[
         defaulted("http", "http", Type::Bool, EA, Default::False),
         defaulted("sse", "sse", Type::Bool, EA, Default::False),
@@ -216,7 +216,7 @@ pub static MCP_CAPABILITIES: Record = Record {
 
 pub static NOTICE_CAPABILITIES: Record = Record {
     name: "NoticeCapabilities",
-    index: 129,
+    index: 133,
     fields: &[],
     tag: None,
     extra: Extra::Drop,
@@ -227,7 +227,7 @@ pub static NOTICE_CAPABILITIES: Record = Record {
 
 pub static PLAN_CAPABILITIES: Record = Record {
     name: "PlanCapabilities",
-    index: 137,
+    index: 141,
     fields: &[META],
     tag: None,
     extra: Extra::Drop,
@@ -238,7 +238,7 @@ pub static PLAN_CAPABILITIES: Record = Record {
 
 pub static PROMPT_CAPABILITIES: Record = Record {
     name: "PromptCapabilities",
-    index: 145,
+    index: 149,
     fields: &[
         defaulted("image", "image", Type::Bool, EA, Default::False),
         defaulted("audio", "audio", Type::Bool, EA, Default::False),
@@ -254,7 +254,7 @@ pub static PROMPT_CAPABILITIES: Record = Record {
 
 pub static PROMPT_SUGGESTIONS_AUDIO_CAPABILITIES: Record = Record {
     name: "PromptSuggestionsAudioCapabilities",
-    index: 149,
+    index: 153,
     fields: &[META],
     tag: None,
     extra: Extra::Drop,
@@ -265,7 +265,7 @@ pub static PROMPT_SUGGESTIONS_AUDIO_CAPABILITIES: Record = Record {
 
 pub static PROMPT_SUGGESTIONS_CAPABILITIES: Record = Record {
     name: "PromptSuggestionsCapabilities",
-    index: 150,
+    index: 154,
     fields: &[
         field("image", "image", Type::Record(&PROMPT_SUGGESTIONS_IMAGE_CAPABILITIES), NE),
         field("audio", "audio", Type::Record(&PROMPT_SUGGESTIONS_AUDIO_CAPABILITIES), NE),
@@ -286,7 +286,7 @@ pub static PROMPT_SUGGESTIONS_CAPABILITIES: Record = Record {
 
 pub static PROMPT_SUGGESTIONS_EMBEDDED_CONTEXT_CAPABILITIES: Record = Record {
     name: "PromptSuggestionsEmbeddedContextCapabilities",
-    index: 151,
+    index: 155,
     fields: &[META],
     tag: None,
     extra: Extra::Drop,
@@ -297,7 +297,7 @@ pub static PROMPT_SUGGESTIONS_EMBEDDED_CONTEXT_CAPABILITIES: Record = Record {
 
 pub static PROMPT_SUGGESTIONS_IMAGE_CAPABILITIES: Record = Record {
     name: "PromptSuggestionsImageCapabilities",
-    index: 152,
+    index: 156,
     fields: &[META],
     tag: None,
     extra: Extra::Drop,
@@ -308,7 +308,7 @@ pub static PROMPT_SUGGESTIONS_IMAGE_CAPABILITIES: Record = Record {
 
 pub static PROVIDERS_CAPABILITIES: Record = Record {
     name: "ProvidersCapabilities",
-    index: 156,
+    index: 160,
     fields: &[META],
     tag: None,
     extra: Extra::Drop,
@@ -319,7 +319,7 @@ pub static PROVIDERS_CAPABILITIES: Record = Record {
 
 pub static SESSION_ADDITIONAL_DIRECTORIES_CAPABILITIES: Record = Record {
     name: "SessionAdditionalDirectoriesCapabilities",
-    index: 172,
+    index: 176,
     fields: &[META],
     tag: None,
     extra: Extra::Drop,
@@ -330,7 +330,7 @@ pub static SESSION_ADDITIONAL_DIRECTORIES_CAPABILITIES: Record = Record {
 
 pub static SESSION_ARCHIVE_CAPABILITIES: Record = Record {
     name: "SessionArchiveCapabilities",
-    index: 173,
+    index: 177,
     fields: &[META],
     tag: None,
     extra: Extra::Drop,
@@ -341,7 +341,7 @@ pub static SESSION_ARCHIVE_CAPABILITIES: Record = Record {
 
 pub static SESSION_CANCEL_CAPABILITIES: Record = Record {
     name: "SessionCancelCapabilities",
-    index: 174,
+    index: 178,
     fields: &[META],
     tag: None,
     extra: Extra::Drop,
@@ -352,7 +352,7 @@ pub static SESSION_CANCEL_CAPABILITIES: Record = Record {
 
 pub static SESSION_CAPABILITIES: Record = Record {
     name: "SessionCapabilities",
-    index: 175,
+    index: 179,
     fields: &[
         field("list", "list", Type::Record(&SESSION_LIST_CAPABILITIES), NE),
         field("delete", "delete", Type::Record(&SESSION_DELETE_CAPABILITIES), NE),
@@ -386,7 +386,7 @@ pub static SESSION_CAPABILITIES: Record = Record {
 
 pub static SESSION_CLOSE_CAPABILITIES: Record = Record {
     name: "SessionCloseCapabilities",
-    index: 176,
+    index: 180,
     fields: &[META],
     tag: None,
     extra: Extra::Drop,
@@ -397,7 +397,7 @@ pub static SESSION_CLOSE_CAPABILITIES: Record = Record {
 
 pub static SESSION_CONFIG_OPTIONS_CAPABILITIES: Record = Record {
     name: "SessionConfigOptionsCapabilities",
-    index: 180,
+    index: 184,
     fields: &[
         field("boolean", "boolean", Type::Record(&BOOLEAN_CONFIG_OPTION_CAPABILITIES), NE),
         META,
@@ -411,7 +411,7 @@ pub static SESSION_CONFIG_OPTIONS_CAPABILITIES: Record = Record {
 
 pub static SESSION_CURSORS_CAPABILITIES: Record = Record {
     name: "SessionCursorsCapabilities",
-    index: 184,
+    index: 188,
     fields: &[],
     tag: None,
     extra: Extra::Drop,
@@ -422,7 +422,7 @@ pub static SESSION_CURSORS_CAPABILITIES: Record = Record {
 
 pub static SESSION_DELETE_CAPABILITIES: Record = Record {
     name: "SessionDeleteCapabilities",
-    index: 185,
+    index: 189,
     fields: &[META],
     tag: None,
     extra: Extra::Drop,
@@ -433,7 +433,7 @@ pub static SESSION_DELETE_CAPABILITIES: Record = Record {
 
 pub static SESSION_FORK_CAPABILITIES: Record = Record {
     name: "SessionForkCapabilities",
-    index: 186,
+    index: 190,
     fields: &[META],
     tag: None,
     extra: Extra::Drop,
@@ -444,7 +444,7 @@ pub static SESSION_FORK_CAPABILITIES: Record = Record {
 
 pub static SESSION_LIST_CAPABILITIES: Record = Record {
     name: "SessionListCapabilities",
-    index: 189,
+    index: 193,
     fields: &[META],
     tag: None,
     extra: Extra::Drop,
@@ -455,7 +455,7 @@ pub static SESSION_LIST_CAPABILITIES: Record = Record {
 
 pub static SESSION_OPTIONS_CAPABILITIES: Record = Record {
     name: "SessionOptionsCapabilities",
-    index: 196,
+    index: 200,
     fields: &[META],
     tag: None,
     extra: Extra::Drop,
@@ -466,7 +466,7 @@ pub static SESSION_OPTIONS_CAPABILITIES: Record = Record {
 
 pub static SESSION_RESUME_CAPABILITIES: Record = Record {
     name: "SessionResumeCapabilities",
-    index: 200,
+    index: 204,
     fields: &[META],
     tag: None,
     extra: Extra::Drop,
@@ -477,7 +477,7 @@ pub static SESSION_RESUME_CAPABILITIES: Record = Record {
 
 pub static SESSION_STATUS_CAPABILITIES: Record = Record {
     name: "SessionStatusCapabilities",
-    index: 201,
+    index: 205,
     fields: &[META],
     tag: None,
     extra: Extra::Drop,
@@ -488,7 +488,7 @@ pub static SESSION_STATUS_CAPABILITIES: Record = Record {
 
 pub static SESSION_SYSTEM_PROMPT_CAPABILITIES: Record = Record {
     name: "SessionSystemPromptCapabilities",
-    index: 204,
+    index: 208,
     fields: &[
         field("mode", "mode", Type::Record(&SESSION_SYSTEM_PROMPT_MODE_CAPABILITIES), NE),
         META,
@@ -502,7 +502,7 @@ pub static SESSION_SYSTEM_PROMPT_CAPABILITIES: Record = Record {
 
 pub static SESSION_SYSTEM_PROMPT_MODE_CAPABILITIES: Record = Record {
     name: "SessionSystemPromptModeCapabilities",
-    index: 205,
+    index: 209,
     fields: &[
         field(
             "override",
@@ -521,7 +521,7 @@ pub static SESSION_SYSTEM_PROMPT_MODE_CAPABILITIES: Record = Record {
 
 pub static SESSION_SYSTEM_PROMPT_OVERRIDE_CAPABILITIES: Record = Record {
     name: "SessionSystemPromptOverrideCapabilities",
-    index: 206,
+    index: 210,
     fields: &[META],
     tag: None,
     extra: Extra::Drop,
@@ -532,7 +532,7 @@ pub static SESSION_SYSTEM_PROMPT_OVERRIDE_CAPABILITIES: Record = Record {
 
 pub static SESSION_TITLE_CAPABILITIES: Record = Record {
     name: "SessionTitleCapabilities",
-    index: 207,
+    index: 211,
     fields: &[META],
     tag: None,
     extra: Extra::Drop,
@@ -543,7 +543,7 @@ pub static SESSION_TITLE_CAPABILITIES: Record = Record {
 
 pub static SUBAGENT_CAPABILITIES: Record = Record {
     name: "SubagentCapabilities",
-    index: 221,
+    index: 225,
     fields: &[META],
     tag: None,
     extra: Extra::Drop,
@@ -554,7 +554,7 @@ pub static SUBAGENT_CAPABILITIES: Record = Record {
 
 pub static SUBAGENT_SESSION_CAPABILITIES: Record = Record {
     name: "SubagentSessionCapabilities",
-    index: 222,
+    index: 226,
     fields: &[field("cancel", "cancel", Type::Record(&SESSION_CANCEL_CAPABILITIES), NE), META],
     tag: None,
     extra: Extra::Drop,

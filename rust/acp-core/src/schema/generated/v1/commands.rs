@@ -51,7 +51,7 @@ pub static AVAILABLE_COMMANDS_UPDATE: Record = Record {
 
 pub static UNSTRUCTURED_COMMAND_INPUT: Record = Record {
     name: "UnstructuredCommandInput",
-    index: 244,
+    index: 248,
     fields: &[field("hint", "hint", Type::Str, R), META],
     tag: None,
     extra: Extra::Drop,

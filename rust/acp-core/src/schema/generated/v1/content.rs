@@ -124,7 +124,7 @@ pub static CONTENT_CHUNK: Record = Record {
 
 pub static EMBEDDED_RESOURCE: Record = Record {
     name: "EmbeddedResource",
-    index: 83,
+    index: 87,
     fields: &[
         field("annotations", "annotations", Type::Record(&ANNOTATIONS), NE),
         field("resource", "resource", Type::Shape(&EMBEDDED_RESOURCE_RESOURCE), R),
@@ -139,7 +139,7 @@ pub static EMBEDDED_RESOURCE: Record = Record {
 
 pub static EMBEDDED_RESOURCE_CONTENT_BLOCK: Record = Record {
     name: "EmbeddedResourceContentBlock",
-    index: 84,
+    index: 88,
     fields: &[
         field("annotations", "annotations", Type::Record(&ANNOTATIONS), NE),
         field("resource", "resource", Type::Shape(&EMBEDDED_RESOURCE_RESOURCE), R),
@@ -154,7 +154,7 @@ pub static EMBEDDED_RESOURCE_CONTENT_BLOCK: Record = Record {
 
 pub static IMAGE_CONTENT: Record = Record {
     name: "ImageContent",
-    index: 96,
+    index: 100,
     fields: &[
         field("annotations", "annotations", Type::Record(&ANNOTATIONS), NE),
         field("data", "data", Type::Str, R),
@@ -171,7 +171,7 @@ pub static IMAGE_CONTENT: Record = Record {
 
 pub static IMAGE_CONTENT_BLOCK: Record = Record {
     name: "ImageContentBlock",
-    index: 97,
+    index: 101,
     fields: &[
         field("annotations", "annotations", Type::Record(&ANNOTATIONS), NE),
         field("data", "data", Type::Str, R),
@@ -188,7 +188,7 @@ pub static IMAGE_CONTENT_BLOCK: Record = Record {
 
 pub static RESOURCE_LINK: Record = Record {
     name: "ResourceLink",
-    index: 167,
+    index: 171,
     fields: &[
         field("annotations", "annotations", Type::Record(&ANNOTATIONS), NE),
         field("description", "description", Type::Str, NE),
@@ -208,7 +208,7 @@ pub static RESOURCE_LINK: Record = Record {
 
 pub static RESOURCE_CONTENT_BLOCK: Record = Record {
     name: "ResourceContentBlock",
-    index: 166,
+    index: 170,
     fields: &[
         field("annotations", "annotations", Type::Record(&ANNOTATIONS), NE),
         field("description", "description", Type::Str, NE),
@@ -228,7 +228,7 @@ pub static RESOURCE_CONTENT_BLOCK: Record = Record {
 
 pub static TEXT_CONTENT: Record = Record {
     name: "TextContent",
-    index: 231,
+    index: 235,
     fields: &[
         field("annotations", "annotations", Type::Record(&ANNOTATIONS), NE),
         field("text", "text", Type::Str, R),
@@ -243,7 +243,7 @@ pub static TEXT_CONTENT: Record = Record {
 
 pub static TEXT_CONTENT_BLOCK: Record = Record {
     name: "TextContentBlock",
-    index: 232,
+    index: 236,
     fields: &[
         field("annotations", "annotations", Type::Record(&ANNOTATIONS), NE),
         field("text", "text", Type::Str, R),
@@ -258,7 +258,7 @@ pub static TEXT_CONTENT_BLOCK: Record = Record {
 
 pub static TEXT_RESOURCE_CONTENTS: Record = Record {
     name: "TextResourceContents",
-    index: 233,
+    index: 237,
     fields: &[
         field("mimeType", "mime_type", Type::Str, NE),
         field("text", "text", Type::Str, R),

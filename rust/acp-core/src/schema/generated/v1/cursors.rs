@@ -145,7 +145,7 @@ pub static CURSOR_UPDATE: Record = Record {
 
 pub static OTHER_CURSOR_ANCHOR: Record = Record {
     name: "OtherCursorAnchor",
-    index: 131,
+    index: 135,
     fields: &[field("type", "type", Type::Str, R)],
     tag: None,
     extra: Extra::Keep,
@@ -156,7 +156,7 @@ pub static OTHER_CURSOR_ANCHOR: Record = Record {
 
 pub static SESSION_MESSAGE_CURSOR_ANCHOR: Record = Record {
     name: "SessionMessageCursorAnchor",
-    index: 192,
+    index: 196,
     fields: &[
         field("messageId", "message_id", Type::Str, R),
         field("position", "position", Type::Enum(&CURSOR_ANCHOR_POSITION), R),
@@ -171,7 +171,7 @@ pub static SESSION_MESSAGE_CURSOR_ANCHOR: Record = Record {
 
 pub static TOOL_CALL_CURSOR_ANCHOR: Record = Record {
     name: "ToolCallCursorAnchor",
-    index: 236,
+    index: 240,
     fields: &[
         field("toolCallId", "tool_call_id", Type::Str, R),
         field("position", "position", Type::Enum(&CURSOR_ANCHOR_POSITION), R),
@@ -186,7 +186,7 @@ pub static TOOL_CALL_CURSOR_ANCHOR: Record = Record {
 
 pub static USER_MESSAGE_CURSOR_ANCHOR: Record = Record {
     name: "UserMessageCursorAnchor",
-    index: 248,
+    index: 252,
     fields: &[
         field("messageId", "message_id", Type::Str, R),
         field("position", "position", Type::Enum(&CURSOR_ANCHOR_POSITION), R),

@@ -170,7 +170,7 @@ pub static COMPLETE_ELICITATION_NOTIFICATION: Record = Record {
 
 pub static ELICITATION_REQUEST_SCOPE: Record = Record {
     name: "ElicitationRequestScope",
-    index: 78,
+    index: 80,
     fields: &[field("requestId", "request_id", Type::Shape(&REQUEST_ID), R)],
     tag: None,
     extra: Extra::Drop,
@@ -202,7 +202,7 @@ pub static CREATE_FORM_REQUEST_ELICITATION_REQUEST: Record = Record {
 
 pub static ELICITATION_SESSION_SCOPE: Record = Record {
     name: "ElicitationSessionScope",
-    index: 80,
+    index: 82,
     fields: &[
         field("sessionId", "session_id", Type::Str, R),
         field("toolCallId", "tool_call_id", Type::Str, NE),
@@ -352,9 +352,38 @@ pub static ELICITATION_FORM_CAPABILITIES: Record = Record {
     only: &[],
 };
 
+pub static ELICITATION_FORM_REQUEST_MODE: Record = Record {
+    name: "ElicitationFormRequestMode",
+    index: 74,
+    fields: &[
+        field("requestId", "request_id", Type::Shape(&REQUEST_ID), R),
+        field("requestedSchema", "requested_schema", Type::Record(&ELICITATION_SCHEMA), R),
+    ],
+    tag: None,
+    extra: Extra::Drop,
+    null_is_empty: false,
+    scope: None,
+    only: &[],
+};
+
+pub static ELICITATION_FORM_SESSION_MODE: Record = Record {
+    name: "ElicitationFormSessionMode",
+    index: 75,
+    fields: &[
+        field("sessionId", "session_id", Type::Str, R),
+        field("toolCallId", "tool_call_id", Type::Str, NE),
+        field("requestedSchema", "requested_schema", Type::Record(&ELICITATION_SCHEMA), R),
+    ],
+    tag: None,
+    extra: Extra::Drop,
+    null_is_empty: false,
+    scope: None,
+    only: &[],
+};
+
 pub static INTEGER_PROPERTY_SCHEMA: Record = Record {
     name: "IntegerPropertySchema",
-    index: 103,
+    index: 107,
     fields: &[
         field("title", "title", Type::Str, NE),
         field("description", "description", Type::Str, NE),
@@ -372,7 +401,7 @@ pub static INTEGER_PROPERTY_SCHEMA: Record = Record {
 
 pub static ELICITATION_INTEGER_PROPERTY_SCHEMA: Record = Record {
     name: "ElicitationIntegerPropertySchema",
-    index: 74,
+    index: 76,
     fields: &[
         field("title", "title", Type::Str, NE),
         field("description", "description", Type::Str, NE),
@@ -395,7 +424,7 @@ pub static ELICITATION_INTEGER_PROPERTY_SCHEMA: Record = Record {
 
 pub static MULTI_SELECT_PROPERTY_SCHEMA: Record = Record {
     name: "MultiSelectPropertySchema",
-    index: 125,
+    index: 129,
     fields: &[
         field("title", "title", Type::Str, NE),
         field("description", "description", Type::Str, NE),
@@ -414,7 +443,7 @@ pub static MULTI_SELECT_PROPERTY_SCHEMA: Record = Record {
 
 pub static ELICITATION_MULTI_SELECT_PROPERTY_SCHEMA: Record = Record {
     name: "ElicitationMultiSelectPropertySchema",
-    index: 75,
+    index: 77,
     fields: &[
         field("title", "title", Type::Str, NE),
         field("description", "description", Type::Str, NE),
@@ -438,7 +467,7 @@ pub static ELICITATION_MULTI_SELECT_PROPERTY_SCHEMA: Record = Record {
 
 pub static NUMBER_PROPERTY_SCHEMA: Record = Record {
     name: "NumberPropertySchema",
-    index: 130,
+    index: 134,
     fields: &[
         field("title", "title", Type::Str, NE),
         field("description", "description", Type::Str, NE),
@@ -456,7 +485,7 @@ pub static NUMBER_PROPERTY_SCHEMA: Record = Record {
 
 pub static ELICITATION_NUMBER_PROPERTY_SCHEMA: Record = Record {
     name: "ElicitationNumberPropertySchema",
-    index: 76,
+    index: 78,
     fields: &[
         field("title", "title", Type::Str, NE),
         field("description", "description", Type::Str, NE),
@@ -479,7 +508,7 @@ pub static ELICITATION_NUMBER_PROPERTY_SCHEMA: Record = Record {
 
 pub static ELICITATION_OTHER_PROPERTY_SCHEMA: Record = Record {
     name: "ElicitationOtherPropertySchema",
-    index: 77,
+    index: 79,
     fields: &[field("type", "type", Type::Str, R)],
     tag: None,
     extra: Extra::Keep,
@@ -490,7 +519,7 @@ pub static ELICITATION_OTHER_PROPERTY_SCHEMA: Record = Record {
 
 pub static ELICITATION_SCHEMA: Record = Record {
     name: "ElicitationSchema",
-    index: 79,
+    index: 81,
     fields: &[
         defaulted(
             "type",
@@ -520,7 +549,7 @@ pub static ELICITATION_SCHEMA: Record = Record {
 
 pub static STRING_PROPERTY_SCHEMA: Record = Record {
     name: "StringPropertySchema",
-    index: 220,
+    index: 224,
     fields: &[
         field("title", "title", Type::Str, NE),
         field("description", "description", Type::Str, NE),
@@ -542,7 +571,7 @@ pub static STRING_PROPERTY_SCHEMA: Record = Record {
 
 pub static ELICITATION_STRING_PROPERTY_SCHEMA: Record = Record {
     name: "ElicitationStringPropertySchema",
-    index: 81,
+    index: 83,
     fields: &[
         field("title", "title", Type::Str, NE),
         field("description", "description", Type::Str, NE),
@@ -569,8 +598,39 @@ pub static ELICITATION_STRING_PROPERTY_SCHEMA: Record = Record {
 
 pub static ELICITATION_URL_CAPABILITIES: Record = Record {
     name: "ElicitationUrlCapabilities",
-    index: 82,
+    index: 84,
     fields: &[META],
+    tag: None,
+    extra: Extra::Drop,
+    null_is_empty: false,
+    scope: None,
+    only: &[],
+};
+
+pub static ELICITATION_URL_REQUEST_MODE: Record = Record {
+    name: "ElicitationUrlRequestMode",
+    index: 85,
+    fields: &[
+        field("requestId", "request_id", Type::Shape(&REQUEST_ID), R),
+        field("elicitationId", "elicitation_id", Type::Str, R),
+        field("url", "url", Type::Str, R),
+    ],
+    tag: None,
+    extra: Extra::Drop,
+    null_is_empty: false,
+    scope: None,
+    only: &[],
+};
+
+pub static ELICITATION_URL_SESSION_MODE: Record = Record {
+    name: "ElicitationUrlSessionMode",
+    index: 86,
+    fields: &[
+        field("sessionId", "session_id", Type::Str, R),
+        field("toolCallId", "tool_call_id", Type::Str, NE),
+        field("elicitationId", "elicitation_id", Type::Str, R),
+        field("url", "url", Type::Str, R),
+    ],
     tag: None,
     extra: Extra::Drop,
     null_is_empty: false,
@@ -580,7 +640,7 @@ pub static ELICITATION_URL_CAPABILITIES: Record = Record {
 
 pub static ENUM_OPTION: Record = Record {
     name: "EnumOption",
-    index: 85,
+    index: 89,
     fields: &[
         field("const", "const", Type::Str, R),
         field("title", "title", Type::Str, R),
@@ -596,7 +656,7 @@ pub static ENUM_OPTION: Record = Record {
 
 pub static OTHER_ELICITATION_RESPONSE: Record = Record {
     name: "OtherElicitationResponse",
-    index: 132,
+    index: 136,
     fields: &[field("action", "action", Type::Str, R), META],
     tag: None,
     extra: Extra::Keep,
@@ -607,7 +667,7 @@ pub static OTHER_ELICITATION_RESPONSE: Record = Record {
 
 pub static OTHER_MULTI_SELECT_ITEMS: Record = Record {
     name: "OtherMultiSelectItems",
-    index: 133,
+    index: 137,
     fields: &[field("type", "type", Type::Str, R)],
     tag: None,
     extra: Extra::Keep,
@@ -618,7 +678,7 @@ pub static OTHER_MULTI_SELECT_ITEMS: Record = Record {
 
 pub static STRING_MULTI_SELECT_ITEMS: Record = Record {
     name: "StringMultiSelectItems",
-    index: 219,
+    index: 223,
     fields: &[field("enum", "enum", Type::List(&Type::Str), R), META],
     tag: Some(&Tag { union: "MultiSelectItems", wire: "type", name: "type", value: "string" }),
     extra: Extra::Drop,
@@ -629,7 +689,7 @@ pub static STRING_MULTI_SELECT_ITEMS: Record = Record {
 
 pub static TITLED_MULTI_SELECT_ITEMS: Record = Record {
     name: "TitledMultiSelectItems",
-    index: 234,
+    index: 238,
     fields: &[field("anyOf", "any_of", Type::List(&Type::Record(&ENUM_OPTION)), R), META],
     tag: None,
     extra: Extra::Drop,

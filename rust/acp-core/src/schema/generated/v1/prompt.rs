@@ -20,7 +20,7 @@ pub static CANCEL_NOTIFICATION: Record = Record {
 
 pub static PROMPT_REQUEST: Record = Record {
     name: "PromptRequest",
-    index: 146,
+    index: 150,
     fields: &[
         field("sessionId", "session_id", Type::Str, R),
         field("prompt", "prompt", Type::List(&Type::Union(&CONTENT_BLOCK)), R),
@@ -35,7 +35,7 @@ pub static PROMPT_REQUEST: Record = Record {
 
 pub static PROMPT_RESPONSE: Record = Record {
     name: "PromptResponse",
-    index: 147,
+    index: 151,
     fields: &[
         field("stopReason", "stop_reason", Type::Enum(&STOP_REASON), R),
         field("usage", "usage", Type::Record(&USAGE), NEU),
@@ -50,7 +50,7 @@ pub static PROMPT_RESPONSE: Record = Record {
 
 pub static PROMPT_SUGGESTION: Record = Record {
     name: "PromptSuggestion",
-    index: 148,
+    index: 152,
     fields: &[field("prompt", "prompt", Type::List(&Type::Union(&CONTENT_BLOCK)), R), META],
     tag: None,
     extra: Extra::Drop,
@@ -61,7 +61,7 @@ pub static PROMPT_SUGGESTION: Record = Record {
 
 pub static PROMPT_SUGGESTIONS_UPDATE: Record = Record {
     name: "PromptSuggestionsUpdate",
-    index: 153,
+    index: 157,
     fields: &[
         field("suggestions", "suggestions", Type::List(&Type::Record(&PROMPT_SUGGESTION)), RS),
         META,

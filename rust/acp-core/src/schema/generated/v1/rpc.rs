@@ -21,7 +21,7 @@ pub static CANCEL_REQUEST_NOTIFICATION: Record = Record {
 
 pub static ERROR: Record = Record {
     name: "Error",
-    index: 87,
+    index: 91,
     fields: &[
         field("code", "code", Type::Int(Int::I32), R),
         field("message", "message", Type::Str, R),
@@ -36,7 +36,7 @@ pub static ERROR: Record = Record {
 
 pub static PROXY_SUCCESSOR_NOTIFICATION: Record = Record {
     name: "ProxySuccessorNotification",
-    index: 157,
+    index: 161,
     fields: &[
         field("method", "method", Type::Str, R),
         field("params", "params", Type::Any, N),
@@ -51,7 +51,7 @@ pub static PROXY_SUCCESSOR_NOTIFICATION: Record = Record {
 
 pub static PROXY_SUCCESSOR_REQUEST: Record = Record {
     name: "ProxySuccessorRequest",
-    index: 158,
+    index: 162,
     fields: &[
         field("method", "method", Type::Str, R),
         field("params", "params", Type::Any, N),

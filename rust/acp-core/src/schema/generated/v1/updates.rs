@@ -239,7 +239,7 @@ pub static CURRENT_MODE_UPDATE: Record = Record {
 
 pub static NOTICE: Record = Record {
     name: "Notice",
-    index: 128,
+    index: 132,
     fields: &[
         field("severity", "severity", Type::Enum(&NOTICE_SEVERITY), R),
         field("title", "title", Type::Str, R),
@@ -260,7 +260,7 @@ pub static NOTICE: Record = Record {
 
 pub static SESSION_INFO_UPDATE: Record = Record {
     name: "SessionInfoUpdate",
-    index: 188,
+    index: 192,
     fields: &[
         field("title", "title", Type::Str, TE),
         field("updatedAt", "updated_at", Type::Str, TE),
@@ -280,7 +280,7 @@ pub static SESSION_INFO_UPDATE: Record = Record {
 
 pub static SESSION_MESSAGE: Record = Record {
     name: "SessionMessage",
-    index: 190,
+    index: 194,
     fields: &[
         field("messageId", "message_id", Type::Str, R),
         field("senderSessionId", "sender_session_id", Type::Str, TE),
@@ -304,7 +304,7 @@ pub static SESSION_MESSAGE: Record = Record {
 
 pub static SESSION_MESSAGE_CHUNK: Record = Record {
     name: "SessionMessageChunk",
-    index: 191,
+    index: 195,
     fields: &[
         field("messageId", "message_id", Type::Str, R),
         field("content", "content", Type::Union(&CONTENT_BLOCK), R),
@@ -324,7 +324,7 @@ pub static SESSION_MESSAGE_CHUNK: Record = Record {
 
 pub static SESSION_NOTIFICATION: Record = Record {
     name: "SessionNotification",
-    index: 195,
+    index: 199,
     fields: &[
         field("sessionId", "session_id", Type::Str, R),
         field("update", "update", Type::Union(&SESSION_UPDATE), R),
@@ -339,7 +339,7 @@ pub static SESSION_NOTIFICATION: Record = Record {
 
 pub static SUBAGENT_UPDATE: Record = Record {
     name: "SubagentUpdate",
-    index: 223,
+    index: 227,
     fields: &[
         field("sessionId", "session_id", Type::Str, R),
         field("title", "title", Type::Str, TE),
@@ -364,7 +364,7 @@ pub static SUBAGENT_UPDATE: Record = Record {
 
 pub static USAGE_UPDATE: Record = Record {
     name: "UsageUpdate",
-    index: 246,
+    index: 250,
     fields: &[
         field("used", "used", Type::Int(Int::U64), R),
         field("size", "size", Type::Int(Int::U64), R),
@@ -385,7 +385,7 @@ pub static USAGE_UPDATE: Record = Record {
 
 pub static USER_MESSAGE_CHUNK: Record = Record {
     name: "UserMessageChunk",
-    index: 247,
+    index: 251,
     fields: &[
         field("content", "content", Type::Union(&CONTENT_BLOCK), R),
         field("messageId", "message_id", Type::Str, NE),
