@@ -11,5 +11,5 @@ from typing import Final
 
 __all__ = ["SCHEMA_HASH"]
 
-SCHEMA_HASH: Final = "49075a74d9d9d09729f99c238e5a0e593e8d8e94860ed04989c286a35229286e"
+SCHEMA_HASH: Final = "8ad309ab1b90886311eb0c0d5f7b7793e0e6edb16b7c30d42f7cda9bd3ad9045"
 """Digest of the facts; the extension carries the same one."""

@@ -150,10 +150,7 @@ from acp._schema.v1.elicitation import (
     ElicitationCapabilities,
     ElicitationContentValue,
     ElicitationFormCapabilities,
-    ElicitationFormRequestMode,
-    ElicitationFormSessionMode,
     ElicitationIntegerPropertySchema,
-    ElicitationMode,
     ElicitationMultiSelectPropertySchema,
     ElicitationNumberPropertySchema,
     ElicitationOtherPropertySchema,
@@ -164,8 +161,6 @@ from acp._schema.v1.elicitation import (
     ElicitationSessionScope,
     ElicitationStringPropertySchema,
     ElicitationUrlCapabilities,
-    ElicitationUrlRequestMode,
-    ElicitationUrlSessionMode,
     EnumOption,
     IntegerPropertySchema,
     MultiSelectItems,
@@ -177,6 +172,13 @@ from acp._schema.v1.elicitation import (
     StringMultiSelectItems,
     StringPropertySchema,
     TitledMultiSelectItems,
+)
+from acp._schema.v1.elicitation_modes import (
+    ElicitationFormRequestMode,
+    ElicitationFormSessionMode,
+    ElicitationMode,
+    ElicitationUrlRequestMode,
+    ElicitationUrlSessionMode,
 )
 from acp._schema.v1.files import (
     ReadTextFileRequest,

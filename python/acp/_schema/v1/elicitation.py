@@ -34,10 +34,7 @@ __all__ = [
     "ElicitationCapabilities",
     "ElicitationContentValue",
     "ElicitationFormCapabilities",
-    "ElicitationFormRequestMode",
-    "ElicitationFormSessionMode",
     "ElicitationIntegerPropertySchema",
-    "ElicitationMode",
     "ElicitationMultiSelectPropertySchema",
     "ElicitationNumberPropertySchema",
     "ElicitationOtherPropertySchema",
@@ -48,8 +45,6 @@ __all__ = [
     "ElicitationSessionScope",
     "ElicitationStringPropertySchema",
     "ElicitationUrlCapabilities",
-    "ElicitationUrlRequestMode",
-    "ElicitationUrlSessionMode",
     "EnumOption",
     "IntegerPropertySchema",
     "MultiSelectItems",
@@ -537,63 +532,6 @@ class ElicitationFormCapabilities(BaseModel):
         def __init__(self, *, field_meta: dict[str, Any] | None = None, **extra: Any) -> None: ...
 
 
-class ElicitationFormRequestMode(BaseModel):
-    """The object `ElicitationFormRequestMode`.
-
-    Not in the schema release: the official Python SDK gives it to handlers of elicitation/create,
-    beside the message.
-
-    Members:
-        request_id: `requestId`; required.
-        requested_schema: `requestedSchema`; required.
-    """
-
-    __slots__ = ("request_id", "requested_schema")
-
-    request_id: RequestId
-    requested_schema: ElicitationSchema
-
-    if TYPE_CHECKING:
-
-        def __init__(
-            self,
-            *,
-            request_id: RequestId,
-            requested_schema: ElicitationSchema,
-            **extra: Any,
-        ) -> None: ...
-
-
-class ElicitationFormSessionMode(BaseModel):
-    """The object `ElicitationFormSessionMode`.
-
-    Not in the schema release: the official Python SDK gives it to handlers of elicitation/create,
-    beside the message.
-
-    Members:
-        session_id: `sessionId`; required; session id.
-        tool_call_id: `toolCallId`; optional; null or malformed reads as absent; id of a tool call.
-        requested_schema: `requestedSchema`; required.
-    """
-
-    __slots__ = ("session_id", "tool_call_id", "requested_schema")
-
-    session_id: str
-    tool_call_id: str | None
-    requested_schema: ElicitationSchema
-
-    if TYPE_CHECKING:
-
-        def __init__(
-            self,
-            *,
-            session_id: str,
-            tool_call_id: str | None = None,
-            requested_schema: ElicitationSchema,
-            **extra: Any,
-        ) -> None: ...
-
-
 class IntegerPropertySchema(BaseModel):
     """A form field for an integer.
 
@@ -1003,69 +941,6 @@ class ElicitationUrlCapabilities(BaseModel):
         def __init__(self, *, field_meta: dict[str, Any] | None = None, **extra: Any) -> None: ...
 
 
-class ElicitationUrlRequestMode(BaseModel):
-    """The object `ElicitationUrlRequestMode`.
-
-    Not in the schema release: the official Python SDK gives it to handlers of elicitation/create,
-    beside the message.
-
-    Members:
-        request_id: `requestId`; required.
-        elicitation_id: `elicitationId`; required; id of an elicitation.
-        url: required.
-    """
-
-    __slots__ = ("request_id", "elicitation_id", "url")
-
-    request_id: RequestId
-    elicitation_id: str
-    url: str
-
-    if TYPE_CHECKING:
-
-        def __init__(
-            self,
-            *,
-            request_id: RequestId,
-            elicitation_id: str,
-            url: str,
-            **extra: Any,
-        ) -> None: ...
-
-
-class ElicitationUrlSessionMode(BaseModel):
-    """The object `ElicitationUrlSessionMode`.
-
-    Not in the schema release: the official Python SDK gives it to handlers of elicitation/create,
-    beside the message.
-
-    Members:
-        session_id: `sessionId`; required; session id.
-        tool_call_id: `toolCallId`; optional; null or malformed reads as absent; id of a tool call.
-        elicitation_id: `elicitationId`; required; id of an elicitation.
-        url: required.
-    """
-
-    __slots__ = ("session_id", "tool_call_id", "elicitation_id", "url")
-
-    session_id: str
-    tool_call_id: str | None
-    elicitation_id: str
-    url: str
-
-    if TYPE_CHECKING:
-
-        def __init__(
-            self,
-            *,
-            session_id: str,
-            tool_call_id: str | None = None,
-            elicitation_id: str,
-            url: str,
-            **extra: Any,
-        ) -> None: ...
-
-
 class EnumOption(BaseModel):
     """One choice of a form field.
 
@@ -1240,13 +1115,5 @@ CreateFormElicitationRequest: TypeAlias = (
 
 CreateUrlElicitationRequest: TypeAlias = (
     CreateUrlSessionElicitationRequest | CreateUrlRequestElicitationRequest
-)
-"""One of these objects."""
-
-ElicitationMode: TypeAlias = (
-    ElicitationFormSessionMode
-    | ElicitationFormRequestMode
-    | ElicitationUrlSessionMode
-    | ElicitationUrlRequestMode
 )
 """One of these objects."""

@@ -13,7 +13,7 @@ pub use self::v1::V1;
 pub use self::v2::V2;
 
 /// Digest of the facts that these tables were made from.
-pub const SCHEMA_HASH: &str = "49075a74d9d9d09729f99c238e5a0e593e8d8e94860ed04989c286a35229286e";
+pub const SCHEMA_HASH: &str = "8ad309ab1b90886311eb0c0d5f7b7793e0e6edb16b7c30d42f7cda9bd3ad9045";
 
 /// Left out when empty.
 const OPTIONAL: Flags = Flags(0);

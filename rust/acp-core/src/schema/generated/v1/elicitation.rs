@@ -352,35 +352,6 @@ pub static ELICITATION_FORM_CAPABILITIES: Record = Record {
     only: &[],
 };
 
-pub static ELICITATION_FORM_REQUEST_MODE: Record = Record {
-    name: "ElicitationFormRequestMode",
-    index: 74,
-    fields: &[
-        field("requestId", "request_id", Type::Shape(&REQUEST_ID), R),
-        field("requestedSchema", "requested_schema", Type::Record(&ELICITATION_SCHEMA), R),
-    ],
-    tag: None,
-    extra: Extra::Drop,
-    null_is_empty: false,
-    scope: None,
-    only: &[],
-};
-
-pub static ELICITATION_FORM_SESSION_MODE: Record = Record {
-    name: "ElicitationFormSessionMode",
-    index: 75,
-    fields: &[
-        field("sessionId", "session_id", Type::Str, R),
-        field("toolCallId", "tool_call_id", Type::Str, NE),
-        field("requestedSchema", "requested_schema", Type::Record(&ELICITATION_SCHEMA), R),
-    ],
-    tag: None,
-    extra: Extra::Drop,
-    null_is_empty: false,
-    scope: None,
-    only: &[],
-};
-
 pub static INTEGER_PROPERTY_SCHEMA: Record = Record {
     name: "IntegerPropertySchema",
     index: 107,
@@ -600,37 +571,6 @@ pub static ELICITATION_URL_CAPABILITIES: Record = Record {
     name: "ElicitationUrlCapabilities",
     index: 84,
     fields: &[META],
-    tag: None,
-    extra: Extra::Drop,
-    null_is_empty: false,
-    scope: None,
-    only: &[],
-};
-
-pub static ELICITATION_URL_REQUEST_MODE: Record = Record {
-    name: "ElicitationUrlRequestMode",
-    index: 85,
-    fields: &[
-        field("requestId", "request_id", Type::Shape(&REQUEST_ID), R),
-        field("elicitationId", "elicitation_id", Type::Str, R),
-        field("url", "url", Type::Str, R),
-    ],
-    tag: None,
-    extra: Extra::Drop,
-    null_is_empty: false,
-    scope: None,
-    only: &[],
-};
-
-pub static ELICITATION_URL_SESSION_MODE: Record = Record {
-    name: "ElicitationUrlSessionMode",
-    index: 86,
-    fields: &[
-        field("sessionId", "session_id", Type::Str, R),
-        field("toolCallId", "tool_call_id", Type::Str, NE),
-        field("elicitationId", "elicitation_id", Type::Str, R),
-        field("url", "url", Type::Str, R),
-    ],
     tag: None,
     extra: Extra::Drop,
     null_is_empty: false,
