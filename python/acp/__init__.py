@@ -374,28 +374,10 @@ _MODULES = {
 }
 """Where each public name is defined."""
 
-_SUBMODULES = frozenset(
-    {
-        "agent",
-        "client",
-        "connection",
-        "core",
-        "exceptions",
-        "helpers",
-        "interfaces",
-        "kit",
-        "meta",
-        "negotiation",
-        "router",
-        "schema",
-        "stdio",
-        "task",
-        "transports",
-        "utils",
-        "v1",
-        "v2",
-    }
-)
+_SUBMODULES = (
+    "agent client connection core exceptions helpers http interfaces kit meta negotiation "
+    "router schema stdio task transports utils v1 v2 ws"
+).split()
 """Modules that are attributes of the package without having been imported."""
 
 _DEPRECATED_NAMES = (

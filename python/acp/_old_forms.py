@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from acp._schema.base import BaseModel
 
 __all__ = (
+    "ClassT",
+    "MethodT",
+    "MultiParamModelSpec",
+    "T",
     "compatible_class",
     "model_to_kwargs",
     "param_model",
@@ -26,6 +30,7 @@ __all__ = (
 
 MethodT = TypeVar("MethodT", bound=Callable[..., Any])
 ClassT = TypeVar("ClassT", bound=type)
+T = TypeVar("T")
 MultiParamModelSpec = tuple[type["BaseModel"], ...]
 
 

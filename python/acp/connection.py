@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from acp._calls import plain_outcome
 from acp._connection import Connection as _Connection
 from acp._given import as_transport, require_asyncio
+from acp._lazy import passing_on
 from acp._observing import StreamDirection, StreamEvent, StreamObserver
 from acp._one_handler import JsonValue, MethodHandler, OneHandler
 from acp._options import ConnectionOptions
@@ -37,6 +38,9 @@ __all__ = [
     "StreamEvent",
     "StreamObserver",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__ = passing_on(__name__, "acp.exceptions", "acp.task", "acp._transport")
 
 _log = logging.getLogger("acp")
 

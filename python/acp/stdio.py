@@ -13,6 +13,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
 from acp._given import require_asyncio
+from acp._lazy import passing_on
 from acp._transports.descriptors import is_watchable
 from acp._transports.process import ProcessTransport
 from acp.agent.connection import AgentSideConnection
@@ -21,7 +22,7 @@ from acp.connection import Connection, MethodHandler, StreamObserver
 from acp.transports import spawn_stdio_transport
 
 if TYPE_CHECKING:
-    from asyncio.subprocess import Process
+    import asyncio.subprocess as aio_subprocess
     from collections.abc import AsyncIterator, Callable, Iterable, Mapping
     from pathlib import Path
 
@@ -35,6 +36,9 @@ __all__ = [
     "spawn_stdio_transport",
     "stdio_streams",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__ = passing_on(__name__, "acp.interfaces")
 
 _DEFAULT_LIMIT = 64 * 1024
 
@@ -52,7 +56,7 @@ async def spawn_agent_process(
     start_timeout: float | None = None,
     transport_kwargs: Mapping[str, Any] | None = None,
     **connection_kwargs: Any,
-) -> AsyncIterator[tuple[ClientSideConnection, Process], None]:
+) -> AsyncIterator[tuple[ClientSideConnection, aio_subprocess.Process], None]:
     """Starts an agent and connects a client to it, for the length of an `async with`.
 
     Args:
@@ -107,7 +111,7 @@ async def spawn_client_process(
     start_timeout: float | None = None,
     transport_kwargs: Mapping[str, Any] | None = None,
     **connection_kwargs: Any,
-) -> AsyncIterator[tuple[AgentSideConnection, Process], None]:
+) -> AsyncIterator[tuple[AgentSideConnection, aio_subprocess.Process], None]:
     """Starts a client and connects an agent to it, for the length of an `async with`.
 
     The arguments are those of `spawn_agent_process`, with the sides exchanged.
@@ -138,7 +142,7 @@ async def spawn_stdio_connection(
     cwd: str | Path | None = None,
     observers: list[StreamObserver] | None = None,
     **transport_kwargs: Any,
-) -> AsyncIterator[tuple[Connection, Process]]:
+) -> AsyncIterator[tuple[Connection, aio_subprocess.Process]]:
     """Starts a command and connects one handler to it, for the length of an `async with`.
 
     Args:

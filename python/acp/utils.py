@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from acp._lazy import passing_on
 from acp._old_forms import (
     compatible_class,
     model_to_kwargs,
@@ -37,6 +38,9 @@ __all__ = [
     "validate_model_from_dict",
     "validate_optional_model",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__ = passing_on(__name__, "acp._old_forms", "acp.connection")
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 

@@ -22,7 +22,7 @@ from acp._transports.spawning import start
 from acp._transports.stderr import StderrPipe
 
 if TYPE_CHECKING:
-    from asyncio.subprocess import Process
+    import asyncio.subprocess as aio_subprocess
     from collections.abc import AsyncIterator, Mapping
     from pathlib import Path
 
@@ -38,7 +38,7 @@ async def spawn_stdio_transport(
     stderr: int | None = PIPE,
     limit: int | None = None,
     shutdown_timeout: float = 2.0,
-) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter, Process]]:
+) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter, aio_subprocess.Process]]:
     """Starts a command, for the length of an `async with`.
 
     Args:

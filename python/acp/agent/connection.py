@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, final
 
 from acp._arguments import given
 from acp._elicitation import elicitation_request
+from acp._lazy import passing_on
 from acp._old_forms import compatible_class, param_model
 from acp._side import SideConnection
 from acp.schema import (
@@ -61,6 +62,18 @@ if TYPE_CHECKING:
     from acp.interfaces import Agent, Client
 
 __all__ = ["AgentSideConnection"]
+
+if not TYPE_CHECKING:
+    __getattr__ = passing_on(
+        __name__,
+        "acp.schema",
+        "acp.utils",
+        "acp.interfaces",
+        "acp.agent.router",
+        "acp.connection",
+        "acp.meta",
+        "acp._transport",
+    )
 
 
 @final

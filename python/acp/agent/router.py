@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from acp._lazy import passing_on
 from acp.meta import AGENT_METHODS
 from acp.router import MessageRouter, Route, build_router
 from acp.utils import model_to_kwargs, normalize_result
@@ -22,6 +23,9 @@ __all__ = [
     "model_to_kwargs",
     "normalize_result",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__ = passing_on(__name__, "acp.schema", "acp.interfaces", "acp.exceptions")
 
 
 def build_agent_router(agent: Agent, use_unstable_protocol: bool = False) -> MessageRouter:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, final
 
 from acp._arguments import given
+from acp._lazy import passing_on
 from acp._old_forms import compatible_class, param_model, param_models
 from acp._side import SideConnection
 from acp.client._later import LaterAgentMethods
@@ -56,6 +57,19 @@ if TYPE_CHECKING:
 
 
 __all__ = ["ClientSideConnection"]
+
+if not TYPE_CHECKING:
+    __getattr__ = passing_on(
+        __name__,
+        "acp.schema",
+        "acp.utils",
+        "acp.interfaces",
+        "acp.client.router",
+        "acp.connection",
+        "acp.meta",
+        "acp.exceptions",
+        "acp._transport",
+    )
 
 
 @final

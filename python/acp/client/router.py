@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from acp._elicitation import mode_of as _mode_from_create_elicitation_request
+from acp._lazy import passing_on
 from acp.meta import CLIENT_METHODS
 from acp.router import MessageRouter, Route, build_router
 from acp.schema import CreateElicitationRequest
@@ -25,6 +26,9 @@ __all__ = [
     "build_client_router",
     "normalize_result",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__ = passing_on(__name__, "acp.schema", "acp.interfaces", "acp.exceptions")
 
 
 def build_client_router(client: Client, use_unstable_protocol: bool = False) -> MessageRouter:

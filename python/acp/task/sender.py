@@ -9,11 +9,15 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 from acp._core import encode
+from acp._lazy import passing_on
 
 if TYPE_CHECKING:
     from acp.task.supervisor import TaskSupervisor
 
 __all__ = ["MessageSender"]
+
+if not TYPE_CHECKING:
+    __getattr__ = passing_on(__name__, "acp.task.supervisor")
 
 
 class MessageSender:
