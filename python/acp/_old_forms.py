@@ -38,7 +38,7 @@ def param_model(param_cls: type[BaseModel]) -> Callable[[MethodT], MethodT]:
     """Marks a method with the type whose objects its old form takes."""
 
     def mark(method: MethodT) -> MethodT:
-        method.__param_model__ = param_cls  # type: ignore[attr-defined]
+        vars(method)["__param_model__"] = param_cls
         return method
 
     return mark
@@ -51,7 +51,7 @@ def param_models(*param_cls: type[BaseModel]) -> Callable[[MethodT], MethodT]:
         raise ValueError(message)
 
     def mark(method: MethodT) -> MethodT:
-        method.__param_models__ = param_cls  # type: ignore[attr-defined]
+        vars(method)["__param_models__"] = param_cls
         return method
 
     return mark

@@ -23,7 +23,7 @@ from acp.transports import spawn_stdio_transport
 
 if TYPE_CHECKING:
     import asyncio.subprocess as aio_subprocess
-    from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+    from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
     from pathlib import Path
 
     from acp._transports.process import ProcessOptions
@@ -56,7 +56,7 @@ async def spawn_agent_process(
     start_timeout: float | None = None,
     transport_kwargs: Mapping[str, Any] | None = None,
     **connection_kwargs: Any,
-) -> AsyncIterator[tuple[ClientSideConnection, aio_subprocess.Process], None]:
+) -> AsyncGenerator[tuple[ClientSideConnection, aio_subprocess.Process], None]:
     """Starts an agent and connects a client to it, for the length of an `async with`.
 
     Args:
@@ -111,7 +111,7 @@ async def spawn_client_process(
     start_timeout: float | None = None,
     transport_kwargs: Mapping[str, Any] | None = None,
     **connection_kwargs: Any,
-) -> AsyncIterator[tuple[AgentSideConnection, aio_subprocess.Process], None]:
+) -> AsyncGenerator[tuple[AgentSideConnection, aio_subprocess.Process], None]:
     """Starts a client and connects an agent to it, for the length of an `async with`.
 
     The arguments are those of `spawn_agent_process`, with the sides exchanged.
@@ -142,7 +142,7 @@ async def spawn_stdio_connection(
     cwd: str | Path | None = None,
     observers: list[StreamObserver] | None = None,
     **transport_kwargs: Any,
-) -> AsyncIterator[tuple[Connection, aio_subprocess.Process]]:
+) -> AsyncGenerator[tuple[Connection, aio_subprocess.Process], None]:
     """Starts a command and connects one handler to it, for the length of an `async with`.
 
     Args:

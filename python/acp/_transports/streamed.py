@@ -23,7 +23,7 @@ from acp._transports.stderr import StderrPipe
 
 if TYPE_CHECKING:
     import asyncio.subprocess as aio_subprocess
-    from collections.abc import AsyncIterator, Mapping
+    from collections.abc import AsyncGenerator, Mapping
     from pathlib import Path
 
 __all__ = ("spawn_stdio_transport",)
@@ -38,7 +38,9 @@ async def spawn_stdio_transport(
     stderr: int | None = PIPE,
     limit: int | None = None,
     shutdown_timeout: float = 2.0,
-) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter, aio_subprocess.Process]]:
+) -> AsyncGenerator[
+    tuple[asyncio.StreamReader, asyncio.StreamWriter, aio_subprocess.Process], None
+]:
     """Starts a command, for the length of an `async with`.
 
     Args:
