@@ -75,7 +75,10 @@ def unlisted_facts(
     differ = {name for name in official | ours if official.get(name) != ours.get(name)}
     listed = {fact for part in parts.values() for row in part for fact in row.facts}
     return [
-        *(f"not listed: {name}\n  {official.get(name)}\n  {ours.get(name)}" for name in differ - listed),
+        *(
+            f"not listed: {name}\n  {official.get(name)}\n  {ours.get(name)}"
+            for name in differ - listed
+        ),
         *(f"listed, and the same: {name}" for name in listed - differ),
     ]
 

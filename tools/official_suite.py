@@ -38,9 +38,7 @@ def faults(ended: bounded.Ended, counts: dict[str, int]) -> list[str]:
         return [*found, "nothing was counted"]
     if counts["without_core"]:
         found.append(f"{counts['without_core']} connections did not run on the core")
-    found += [
-        f"the core saw no {kind}" for kind in ("connections", "requests") if not counts[kind]
-    ]
+    found += [f"the core saw no {kind}" for kind in ("connections", "requests") if not counts[kind]]
     return found
 
 

@@ -86,7 +86,8 @@ class Observers:
         """A chunk has arrived; b"" at the end of input, which ends a last frame."""
         *frames, rest = data.split(b"\n") if data else (b"", b"")
         for frame in frames:
-            if not self._skips and (whole := bytes(self._partial) + frame).strip():
+            whole = bytes(self._partial) + frame
+            if not self._skips and len(whole) <= self._longest and whole.strip():
                 self._show(StreamDirection.INCOMING, whole)
             self._partial.clear()
             self._skips = False

@@ -131,7 +131,7 @@ def memory_transport_pair() -> tuple[Transport, Transport]:
     """Two transports that are joined: what one sends the other receives.
 
     Up to 1,024 messages wait in each direction; `send` waits while there are more. Closing one ends
-    the input of the other.
+    the input of the other; both have to be closed.
     """
     there = create_memory_object_stream[dict[str, Any]](_QUEUED)
     back = create_memory_object_stream[dict[str, Any]](_QUEUED)

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
-from acp import schema
+from acp import interfaces, schema
 from acp._core import decode, encode
 from acp._handler_calls import call_of, field_names, find_handler
 from acp._router import UNSTABLE, Router, may_be_empty, methods_of
@@ -182,14 +182,17 @@ def build_router(
                 warn_unstable=gated and not use_unstable_protocol,
             )
         )
-    for attribute, give in (
-        ("ext_method", table.handle_extension_request),
-        ("ext_notification", table.handle_extension_notification),
-    ):
-        extension = find_handler(target, attribute, None)
-        if extension is not None:
-            give(extension)
+    interface = interfaces.Agent if side == "agent" else interfaces.Client
+    extension = find_handler(target, "ext_method", interface)
+    if extension is not None:
+        table.handle_extension_request(extension)
+    noted = find_handler(target, "ext_notification", interface)
+    table.handle_extension_notification(_ignore if noted is None else noted)
     return table
+
+
+async def _ignore(method: str, params: dict[str, Any]) -> None:
+    del method, params
 
 
 def _of_route(router: Router, method: Method) -> AsyncHandler | None:
