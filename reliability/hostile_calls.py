@@ -74,8 +74,9 @@ MISSING, NO_TEXT, NO_OBJECT, NO_LIST = (
 
 
 def _unfit(method: str, side: str, params: str, *faults: str, v2: tuple[str, ...] = ()) -> Hostile:
-    """A request that `side` serves, with params that do not fit; in version 2 other faults, and from
-    connections of the official SDK's form another form of them.
+    """A request that `side` serves, with params that do not fit.
+
+    Version 2 tells other faults, and drop-in connections tell them in another form.
     """
 
     def told(faults: tuple[str, ...], official: bool = False) -> bytes:

@@ -11,5 +11,5 @@ from typing import Final
 
 __all__ = ["SCHEMA_HASH"]
 
-SCHEMA_HASH: Final = "8ad309ab1b90886311eb0c0d5f7b7793e0e6edb16b7c30d42f7cda9bd3ad9045"
+SCHEMA_HASH: Final = "76c65e6457e06688f073205c03b7effa37b454210011abcf8857f84a3d2df85c"
 """Digest of the facts; the extension carries the same one."""

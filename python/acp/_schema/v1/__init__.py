@@ -173,13 +173,6 @@ from acp._schema.v1.elicitation import (
     StringPropertySchema,
     TitledMultiSelectItems,
 )
-from acp._schema.v1.elicitation_modes import (
-    ElicitationFormRequestMode,
-    ElicitationFormSessionMode,
-    ElicitationMode,
-    ElicitationUrlRequestMode,
-    ElicitationUrlSessionMode,
-)
 from acp._schema.v1.files import (
     ReadTextFileRequest,
     ReadTextFileResponse,
@@ -204,6 +197,13 @@ from acp._schema.v1.mcp import (
     MessageMcpResponse,
     MessageMcpResultResponse,
     SseMcpServer,
+)
+from acp._schema.v1.modes import (
+    ElicitationFormRequestMode,
+    ElicitationFormSessionMode,
+    ElicitationMode,
+    ElicitationUrlRequestMode,
+    ElicitationUrlSessionMode,
 )
 from acp._schema.v1.permissions import (
     AllowedOutcome,

@@ -13,7 +13,7 @@ pub use self::v1::V1;
 pub use self::v2::V2;
 
 /// Digest of the facts that these tables were made from.
-pub const SCHEMA_HASH: &str = "8ad309ab1b90886311eb0c0d5f7b7793e0e6edb16b7c30d42f7cda9bd3ad9045";
+pub const SCHEMA_HASH: &str = "76c65e6457e06688f073205c03b7effa37b454210011abcf8857f84a3d2df85c";
 
 /// Left out when empty.
 const OPTIONAL: Flags = Flags(0);
