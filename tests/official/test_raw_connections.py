@@ -294,3 +294,82 @@ async def test_a_client_may_be_given_a_time_for_silence() -> None:
     async with client_under_test(Silent(), receive_timeout=0.05) as (connection, _):
         with pytest.raises(acp.ConnectionClosed):
             await within(connection.new_session("/"))
+
+
+# Streams: what the official SDK's tests look at from inside.
+
+
+class Writer:
+    """What a connection needs of a StreamWriter."""
+
+    def __init__(self) -> None:
+        self.data = b""
+        self.transport = self
+
+    def get_write_buffer_size(self) -> int:
+        return 0
+
+    def is_closing(self) -> bool:
+        return False
+
+    def write(self, data: bytes) -> None:
+        self.data += data
+
+    async def drain(self) -> None:
+        await asyncio.sleep(0)
+
+
+def streams(handler: Any, **options: Any) -> tuple[Connection, asyncio.StreamReader, Writer]:
+    """A connection over streams whose reader has a small limit, and is fed by hand."""
+    reader, writer = asyncio.StreamReader(limit=16), Writer()
+    given: Any = writer
+    return Connection(handler, given, reader, listening=False, **options), reader, writer
+
+
+@pytest.mark.parametrize("cut", [False, True])
+async def test_frames_longer_than_the_limit_of_a_reader_are_read(cut: bool) -> None:
+    seen: list[Any] = []
+
+    async def handler(method: str, params: Any, is_notification: bool) -> Any:
+        seen.append((method, len(params["text"])))
+
+    connection, reader, _ = streams(handler)
+    frame = '{"method":"_m","params":{"text":"%s"}}' % ("x" * 500)
+    for _ in range(2):
+        reader.feed_data(f"{frame}\n".encode())
+    # A last one that the end of input cuts off costs nothing but itself.
+    reader.feed_data(frame[:300].encode() if cut else frame.encode())
+    reader.feed_eof()
+    await within(connection.main_loop())
+    assert seen == [("_m", 500)] * (2 if cut else 3)
+
+
+async def test_what_reading_raises_ends_the_connection_and_is_the_cause(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    connection, reader, _ = streams(nothing)
+    serving = asyncio.ensure_future(connection.main_loop())
+    calling = asyncio.ensure_future(connection.send_request("m"))
+    await asyncio.sleep(0)
+    reader.set_exception(OSError("secret"))
+    with pytest.raises(ConnectionError, match="Connection closed") as caught:
+        await within(calling)
+    await within(serving)
+    causes = [caught.value.__cause__, getattr(caught.value.__cause__, "__cause__", None)]
+    assert OSError in map(type, causes)
+    assert "secret" not in caplog.text
+
+
+async def test_a_call_that_is_cancelled_leaves_nothing() -> None:
+    async with client_under_test(Silent()) as (connection, peer):
+        calling = peer.start(connection._conn.send_request("ping"))
+        await peer.receive()
+        assert connection.stats().calls == 1
+        calling.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await calling
+        assert connection.stats().calls == 0
+        assert (await peer.receive())["method"] == "$/cancel_request"
+        await peer.answer(0, {})
+        await peer.request(1, "x")
+        assert (await peer.receive())["id"] == 1
