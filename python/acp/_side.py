@@ -57,7 +57,7 @@ class SideConnection:
 
     async def listen(self) -> None:
         """Serves the connection, when it was made with `listening=False`, until its input ends or
-        it is closed.
+        it is closed. Raises RequestError (-32603) when the peer was silent for `receive_timeout`.
         """
         await self._conn.main_loop()
 

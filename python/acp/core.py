@@ -57,7 +57,7 @@ async def run_agent(
         use_unstable_protocol: Whether unstable methods reach the agent.
         stdio_buffer_limit_bytes: Longest message read from the standard streams, in bytes, where
             that is more than the 64 MiB of every connection. `limits` may set less.
-        **connection_kwargs: The fields of `ConnectionOptions`.
+        **connection_kwargs: The fields of `ConnectionOptions`, `observers`, `receive_timeout`.
 
     It runs on asyncio, and raises RuntimeError on trio.
     """
@@ -104,7 +104,7 @@ def connect_to_agent(
             also of messages (`acp.transports.MessageTransport`).
         output_stream: The agent's output: a StreamReader.
         use_unstable_protocol: Whether unstable methods reach the client.
-        **connection_kwargs: The fields of `ConnectionOptions`.
+        **connection_kwargs: The fields of `ConnectionOptions`, `observers`, `receive_timeout`.
     """
     return ClientSideConnection(
         client,

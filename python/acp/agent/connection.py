@@ -88,7 +88,9 @@ class AgentSideConnection(SideConnection):
         output_stream: The client's output: a StreamReader.
         listening: Whether to serve at once, in a task of its own; otherwise `listen()` does.
         use_unstable_protocol: Whether unstable methods reach the agent.
-        **connection_kwargs: The fields of `ConnectionOptions`.
+        **connection_kwargs: The fields of `ConnectionOptions`; `observers`, functions that get a
+            `acp.connection.StreamEvent` for each message that comes or goes; `receive_timeout`,
+            seconds that the client may be silent before the connection ends.
 
     Every method takes further keywords as the message's `_meta`. A method that returns a response
     raises RequestError when the client answers with an error, ConnectionClosed when no answer can

@@ -83,8 +83,8 @@ class ClientSideConnection(LaterAgentMethods, SideConnection):
             directions.
         output_stream: The agent's output: a StreamReader.
         use_unstable_protocol: Whether unstable methods reach the client.
-        **connection_kwargs: The fields of `ConnectionOptions`, and `listening`, which
-            `AgentSideConnection` explains.
+        **connection_kwargs: The fields of `ConnectionOptions`, and `listening`, `observers` and
+            `receive_timeout`, which `AgentSideConnection` explains.
 
     Every method takes further keywords as the message's `_meta`. A method that returns a response
     raises RequestError when the agent answers with an error, ConnectionClosed when no answer can
