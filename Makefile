@@ -7,7 +7,8 @@
 #   lint      formatting, lints, types, generated files
 #   gen       write the generated files anew from schema/
 #   interop   against peers built on the TypeScript SDK; needs Node
-#   compat    JSON conformance, peers built on the Rust SDK, switching; reads outside data, see ACP_SHARED, and installs packages
+#   compat    JSON conformance, peers built on the Rust SDK and its examples, and the official Python SDK: its tests, its
+#             wire, its names, switching from it; reads outside data, see ACP_SHARED, and installs packages
 #   downstream  the own tests of packages that were written for the official SDK; installs much, takes minutes
 #   wheel     a release wheel in dist/, optimised by profile; needs rustup
 #   bench     speed and memory of that wheel beside others, with the floors that have to hold
@@ -28,6 +29,7 @@ PROFILE ?= release
 VENV := .venv
 PEER_VENV := .venv-peer
 BENCH_VENV := .venv-bench
+SUITE_VENV := .venv-suite
 PY := $(VENV)/bin/python
 CARGO ?= cargo
 PEER := agent-client-protocol==0.12.1
@@ -37,6 +39,7 @@ EXTENSION_READY := $(VENV)/.extension-ready
 PEER_READY := $(PEER_VENV)/.ready
 WHEEL_READY := dist/.ready
 BENCH_READY := $(BENCH_VENV)/.ready
+SUITE_READY := $(SUITE_VENV)/.ready
 RUST_SOURCES := Cargo.toml $(wildcard Cargo.lock) \
 	$(shell find rust/acp-core rust/acp-python -name '*.rs' -not -path '*/target/*' -o -name Cargo.toml -not -path '*/target/*')
 WHEEL_SOURCES := $(RUST_SOURCES) pyproject.toml README.md tools/training.py \
@@ -73,6 +76,13 @@ $(PEER_READY): Makefile $(TOOLS_READY)
 	test -x $(PEER_VENV)/bin/python || $(PY) -m venv $(PEER_VENV)
 	$(PEER_VENV)/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
 	$(PEER_VENV)/bin/python -m pip install --quiet '$(PEER)' pytest pytest-benchmark pytest-timeout
+	@touch $@
+
+$(SUITE_READY): Makefile $(EXTENSION_READY)
+	test -x $(SUITE_VENV)/bin/python || $(PY) -m venv $(SUITE_VENV)
+	$(SUITE_VENV)/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
+	$(SUITE_VENV)/bin/python -m pip install --quiet pytest pytest-asyncio pydantic 'httpx[http2]' websockets uvicorn
+	VIRTUAL_ENV=$(CURDIR)/$(SUITE_VENV) $(PY) -m maturin develop --profile $(PROFILE) >/dev/null
 	@touch $@
 
 $(WHEEL_READY): $(TOOLS_READY) $(WHEEL_SOURCES)
@@ -112,10 +122,13 @@ fuzz:
 interop: setup
 	$(PY) -m tools.interop
 
-compat: setup
+compat: setup $(SUITE_READY) $(PEER_READY)
 	$(PY) -m tools.jsontestsuite
 	$(PY) -m tools.rust_peer
 	$(PY) -m tools.rust_v2
+	$(PY) -m tools.wire_facts $(PEER_VENV)/bin/python $(SUITE_VENV)/bin/python
+	$(PY) -m tools.api_surface $(SUITE_VENV)/bin/python
+	$(PY) -m tools.official_suite $(SUITE_VENV)/bin/python
 	$(PY) -m tools.switching
 
 downstream: setup
@@ -130,6 +143,7 @@ reliability: setup
 docs: setup gen
 	$(PY) -m tools.readme
 	$(PY) -m tools.guide
+	$(PY) -m tools.differences
 	$(PY) -m tools.links
 	$(PY) -m sphinx --quiet --fail-on-warning --keep-going -c docs . site
 	@echo "site/docs/index.html"
@@ -141,4 +155,4 @@ pydantic: $(TOOLS_READY)
 	$(PY) -m tools.pydantic_matrix
 
 clean:
-	rm -rf $(VENV) $(PEER_VENV) $(BENCH_VENV) dist site .venv-3.* .venv-pydantic-* target tests/interop/peers/node_modules
+	rm -rf $(VENV) $(PEER_VENV) $(BENCH_VENV) $(SUITE_VENV) dist site .venv-3.* .venv-pydantic-* target tests/interop/peers/node_modules

@@ -74,13 +74,20 @@ MISSING, NO_TEXT, NO_OBJECT, NO_LIST = (
 
 
 def _unfit(method: str, side: str, params: str, *faults: str, v2: tuple[str, ...] = ()) -> Hostile:
-    """A request that `side` serves, with params that do not fit; in version 2 other faults."""
+    """A request that `side` serves, with params that do not fit.
 
-    def told(faults: tuple[str, ...]) -> bytes:
+    Version 2 tells other faults, and drop-in connections tell them in another form.
+    """
+
+    def told(faults: tuple[str, ...], official: bool = False) -> bytes:
         listed = ",".join("{" + fault + "}" for fault in faults)
-        return error(-32602, "Invalid params", "7", f"[{listed}]")
+        data = f"[{listed}]"
+        if official:
+            data = '{"errors":' + data.replace('"message"', '"msg"') + "}"
+        return error(-32602, "Invalid params", "7", data)
 
     elsewhere = {"client" if side == "agent" else "agent": not_found(method, "7")}
+    elsewhere["drop-in"] = told(faults, official=True)
     if v2:
         elsewhere["v2"] = told(v2)
     return _request("7", method, told(faults), params, otherwise=elsewhere)

@@ -55,9 +55,9 @@ Content-Length: 52
     *_noise(PARSE, b"\xe2\x80\xa8", b"POST / HTTP/1.1\r", b"\xff\xfe{\0"),
     *(Hostile(blank, b"") for blank in (b"", b"\r\r", b" \t ")),
     # JSON, but no message.
-    *_each(
-        INVALID, b'"hello"\n42\n-0\nnull\ntrue\n{}\n[]\n{"jsonrpc":"2.0"}\n{"id":7}\n{"id":"0"}'
-    ),
+    *_each(INVALID, b'"hello"\n42\n-0\nnull\ntrue\n[]\n{"id":7}\n{"id":"0"}'),
+    # What neither asks nor answers anything.
+    *_each(INVALID, b'{}\n{"jsonrpc":"2.0"}', {**SILENT_CLIENT, "drop-in": b""}),
     # Almost JSON.
     *_each(
         PARSE,

@@ -262,7 +262,7 @@ async def test_a_client_gets_the_message_and_a_mode_with_the_rest() -> None:
 
     class Client(acp.Client):
         async def create_elicitation(self, message: str, mode: Any, **kwargs: Any) -> Any:
-            seen.append((message, mode.mode, mode.session_id, mode.requested_schema, kwargs))
+            seen.append((message, mode, kwargs))
             return schema.DeclineElicitationResponse()
 
     params = {
@@ -275,7 +275,8 @@ async def test_a_client_gets_the_message_and_a_mode_with_the_rest() -> None:
     async with client_under_test(Client(), use_unstable_protocol=True) as (_, peer):
         await peer.request(1, "elicitation/create", params)
         assert (await peer.receive())["result"] == {"action": "decline"}
-    assert seen == [("Who?", "form", "s", FORM, {"trace": 1})]
+    mode = schema.ElicitationFormSessionMode(session_id="s", requested_schema=FORM)
+    assert seen == [("Who?", mode, {"trace": 1})]
 
 
 @pytest.mark.parametrize(
@@ -302,7 +303,7 @@ async def test_an_elicitation_that_a_client_cannot_show_is_answered_as_bad_param
         await peer.request(1, "elicitation/create", params)
         error = (await peer.receive())["error"]
     assert error["code"] == -32602
-    assert {*error["data"][0]} == {"loc", "type", "message"}
+    assert {*error["data"]["errors"][0]} == {"loc", "type", "msg"}
     assert "_secret" not in str(error)
 
 

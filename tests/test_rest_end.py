@@ -109,7 +109,7 @@ async def test_a_transport_closed_by_others_ends_a_connection_at_rest(
 @asyncio_only
 async def test_a_cancelled_host_leaves_nothing_at_rest() -> None:
     async with client_at_rest(sockets, Silent()) as (client, peer, tasks):
-        client._host.cancel()
+        client._conn._host.cancel()
         await until(lambda: tasks.names == [])
         assert await peer.receive() is None
 

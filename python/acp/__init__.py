@@ -120,13 +120,18 @@ if TYPE_CHECKING:
         ElicitationBooleanPropertySchema,
         ElicitationCapabilities,
         ElicitationFormCapabilities,
+        ElicitationFormRequestMode,
+        ElicitationFormSessionMode,
         ElicitationIntegerPropertySchema,
+        ElicitationMode,
         ElicitationMultiSelectPropertySchema,
         ElicitationNumberPropertySchema,
         ElicitationOtherPropertySchema,
         ElicitationSchema,
         ElicitationStringPropertySchema,
         ElicitationUrlCapabilities,
+        ElicitationUrlRequestMode,
+        ElicitationUrlSessionMode,
         InitializeRequest,
         InitializeResponse,
         KillTerminalRequest,
@@ -159,8 +164,10 @@ if TYPE_CHECKING:
     from acp.stdio import (
         spawn_agent_process,
         spawn_client_process,
+        spawn_stdio_connection,
         stdio_streams,
     )
+    from acp.transports import spawn_stdio_transport
 
 __all__ = [
     "__version__",
@@ -193,13 +200,18 @@ __all__ = [
     "ElicitationBooleanPropertySchema",
     "ElicitationCapabilities",
     "ElicitationFormCapabilities",
+    "ElicitationFormRequestMode",
+    "ElicitationFormSessionMode",
     "ElicitationIntegerPropertySchema",
+    "ElicitationMode",
     "ElicitationMultiSelectPropertySchema",
     "ElicitationNumberPropertySchema",
     "ElicitationOtherPropertySchema",
     "ElicitationSchema",
     "ElicitationStringPropertySchema",
     "ElicitationUrlCapabilities",
+    "ElicitationUrlRequestMode",
+    "ElicitationUrlSessionMode",
     "HIGHEST_MODELED",
     "HandlerGuard",
     "HandlerInfo",
@@ -276,6 +288,8 @@ __all__ = [
     "session_notification",
     "spawn_agent_process",
     "spawn_client_process",
+    "spawn_stdio_connection",
+    "spawn_stdio_transport",
     "start_edit_tool_call",
     "start_read_tool_call",
     "start_tool_call",
@@ -341,9 +355,11 @@ _MODULES = {
         "CreateUrlElicitationRequest CreateUrlRequestElicitationRequest "
         "CreateUrlSessionElicitationRequest DeclineElicitationResponse "
         "ElicitationBooleanPropertySchema ElicitationCapabilities ElicitationFormCapabilities "
-        "ElicitationIntegerPropertySchema ElicitationMultiSelectPropertySchema "
+        "ElicitationFormRequestMode ElicitationFormSessionMode "
+        "ElicitationIntegerPropertySchema ElicitationMode ElicitationMultiSelectPropertySchema "
         "ElicitationNumberPropertySchema ElicitationOtherPropertySchema ElicitationSchema "
-        "ElicitationStringPropertySchema ElicitationUrlCapabilities InitializeRequest "
+        "ElicitationStringPropertySchema ElicitationUrlCapabilities ElicitationUrlRequestMode "
+        "ElicitationUrlSessionMode InitializeRequest "
         "InitializeResponse KillTerminalRequest KillTerminalResponse LoadSessionRequest "
         "LoadSessionResponse NewSessionRequest NewSessionResponse OtherElicitationResponse "
         "PromptRequest PromptResponse ReadTextFileRequest ReadTextFileResponse "
@@ -353,42 +369,31 @@ _MODULES = {
         "TerminalOutputRequest TerminalOutputResponse WaitForTerminalExitRequest "
         "WaitForTerminalExitResponse WriteTextFileRequest WriteTextFileResponse "
     ),
-    "acp.stdio": "spawn_agent_process spawn_client_process stdio_streams",
+    "acp.stdio": "spawn_agent_process spawn_client_process spawn_stdio_connection stdio_streams",
+    "acp.transports": "spawn_stdio_transport",
 }
 """Where each public name is defined."""
 
-_SUBMODULES = frozenset(
-    {
-        "agent",
-        "client",
-        "core",
-        "exceptions",
-        "helpers",
-        "interfaces",
-        "kit",
-        "meta",
-        "negotiation",
-        "schema",
-        "stdio",
-        "telemetry",
-        "transports",
-        "v1",
-        "v2",
-    }
-)
+_SUBMODULES = (  # noqa: SIM905 - a name to a line would make the file too long
+    "agent client connection core exceptions helpers http interfaces kit meta negotiation "
+    "router schema stdio task telemetry transports utils v1 v2 ws"
+).split()
 """Modules that are attributes of the package without having been imported."""
 
-_DEPRECATED = {
-    "AgentSideConnection": "acp.agent.connection",
-    "ClientSideConnection": "acp.client.connection",
-}
+_DEPRECATED_NAMES = (
+    ("AgentSideConnection", "acp.agent.connection:AgentSideConnection", "deprecated"),
+    ("ClientSideConnection", "acp.client.connection:ClientSideConnection", "deprecated"),
+)
+"""Names that are not public here, and where they are; using one warns."""
 
 _fetch, __dir__ = lazily(__name__, _MODULES, _SUBMODULES)
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _DEPRECATED:
-        return _fetch(name)
-    message = f"acp.{name} is deprecated: import it from {_DEPRECATED[name]}"
-    warnings.warn(message, DeprecationWarning, stacklevel=2)
-    return getattr(importlib.import_module(_DEPRECATED[name]), name)
+    for deprecated, home, _ in _DEPRECATED_NAMES:
+        if name == deprecated:
+            module, _, _ = home.partition(":")
+            message = f"acp.{name} is deprecated: import it from {module}"
+            warnings.warn(message, DeprecationWarning, stacklevel=2)
+            return getattr(importlib.import_module(module), name)
+    return _fetch(name)

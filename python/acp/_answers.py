@@ -31,13 +31,14 @@ _log = logging.getLogger("acp")
 class Answers:
     """Queues the answers of one connection."""
 
-    __slots__ = ("_cancelled_turn", "_core", "_lax", "_options", "_refused")
+    __slots__ = ("_cancelled_turn", "_core", "_expose", "_official", "_refused")
 
     def __init__(self, core: Core, options: ConnectionOptions, profile: Profile) -> None:
         self._core = core
-        self._options = options
+        self._official = profile.official_errors
+        chosen = options.expose_internal_errors
+        self._expose = self._official if chosen is None else chosen
         self._cancelled_turn = profile.cancelled_turn
-        self._lax = profile.lax
         self._refused = 0
         """How many requests did not fit."""
 
@@ -126,8 +127,8 @@ class Answers:
             exc,
             method=method,
             cancelled=cancelled,
-            expose=self._options.expose_internal_errors,
-            lax=self._lax,
+            expose=self._expose,
+            official=self._official,
         )
 
     def _write(

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from contextvars import Context
 
-__all__ = ("Call", "Calls", "HeldResponse", "outcome", "session_of")
+__all__ = ("Call", "Calls", "HeldResponse", "outcome", "plain_outcome", "session_of")
 
 
 class Call:
@@ -243,6 +243,17 @@ def outcome(answer: Any) -> Any:
         return answer.result()
     code, message, data = answer.error()
     if answer.outcome == "mismatch":
-        response = decode(1, "ExtResponse", answer.raw_result() or b"null")
+        response = _plain_result(answer)
         raise VersionMismatch(code, message, data, selected=answer.selected, response=response)
     raise RequestError(code, message, data)
+
+
+def plain_outcome(answer: Any) -> Any:
+    """The same, with the result as plain JSON data."""
+    if type(answer) is ResponseReceived and answer.outcome != "error":
+        return _plain_result(answer)
+    return outcome(answer)
+
+
+def _plain_result(answer: ResponseReceived) -> Any:
+    return decode(1, "ExtResponse", answer.raw_result() or b"null")

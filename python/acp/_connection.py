@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine
 
     from acp._ending import Life
+    from acp._observing import StreamObserver
     from acp._options import ConnectionOptions
     from acp._router import Routes
     from acp._termination import Termination
@@ -161,8 +162,7 @@ class Connection:
 
     def unread(self, event: Any, exc: Exception) -> None:
         """The params of a message do not fit its method."""
-        is_request = isinstance(event, _core.RequestReceived)
-        self._malformed.params(event, exc, answered=is_request)
+        self._malformed.params(event, exc, answered=isinstance(event, _core.RequestReceived))
 
     def spawn(
         self, work: Coroutine[Any, Any, Any], dropped: Callable[[], object] | None = None
@@ -182,10 +182,7 @@ class Connection:
         return self._calls.in_turn(session)
 
     def post(self, method: str, params: Any = None) -> bool:
-        """Queues a notification.
-
-        True when the sender has to await `pause()` before the next one.
-        """
+        """Queues a notification. True when the sender has to `pause()` before the next one."""
         if self._thread != get_ident():
             self.check_thread()
         if self._ending.output_ended or self._outbox.broken:
@@ -320,6 +317,12 @@ class Connection:
     def stats(self) -> ConnectionStats:
         """The connection in numbers."""
         return self._dispatcher.stats()
+
+    def observe(self, observer: StreamObserver) -> None:
+        """Has a function see each message that comes or goes from now on."""
+        from acp._observing import observe
+
+        observe(observer, self._dispatcher.inbox, self._outbox, self._workers, self._options.limits)
 
     def handlers(self) -> list[HandlerInfo]:
         """The handlers that have suspended and not ended, oldest first."""

@@ -6,8 +6,10 @@ the package maps exceptions to codes.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+import json
+from typing import Any, NamedTuple, cast
 
+from acp._validation import validation_errors
 from acp.exceptions import RequestError, ValidationError
 
 __all__ = ("NO_DATA", "WireError", "blame_params", "misfit", "wire_error")
@@ -55,7 +57,7 @@ def wire_error(
     method: str,
     cancelled: bool = False,
     expose: bool = False,
-    lax: bool = False,
+    official: bool = False,
 ) -> WireError:
     """The error object that answers a request whose handling ended with `exc`.
 
@@ -65,8 +67,7 @@ def wire_error(
         cancelled: Whether `exc` is a cancellation.
         expose: Whether the text of an unexpected exception may be shown to the peer; otherwise only
             the name of its type, because texts of exceptions carry values.
-        lax: Whether every ValidationError stands for params that do not fit, as with the official
-            Python SDK; otherwise those that `blame_params` was told of.
+        official: Whether the data have the form that those of the official Python SDK have.
     """
     if cancelled:
         exc = RequestError.request_cancelled()
@@ -74,13 +75,54 @@ def wire_error(
         exc = RequestError.method_not_found(method)
     if isinstance(exc, RequestError):
         return WireError(exc.code, exc.message, NO_DATA if exc.data is None else exc.data)
+    faults = _faults(exc, official)
+    if faults is not None:
+        data = {"errors": [_official_fault(fault) for fault in faults]} if official else faults
+        return WireError(-32602, "Invalid params", data)
+    if not expose:
+        return WireError(-32603, "Internal error", {"type": type(exc).__name__})
+    text = _text(exc)
+    if official:
+        return WireError(-32603, "Internal error", _members(text) or {"details": text})
+    return WireError(-32603, "Internal error", {"type": type(exc).__name__, "details": text})
+
+
+def _faults(exc: BaseException, official: bool) -> list[dict[str, Any]] | None:
+    """What does not fit, when that is what an exception tells.
+
+    With the official form also that of pydantic, whose texts may hold what a validator has put into
+    them.
+    """
     unfit = misfit(exc)
-    if unfit is not None and (lax or _OF_PARAMS in vars(unfit)):
-        return WireError(-32602, "Invalid params", [_fault(fault) for fault in unfit.errors()])
-    data = {"type": type(exc).__name__}
-    if expose:
-        data["details"] = _text(exc)
-    return WireError(-32603, "Internal error", data)
+    if official and unfit is None and isinstance(exc, validation_errors()):
+        unfit = cast("ValidationError", exc)
+    if unfit is None or not (official or _OF_PARAMS in vars(unfit)):
+        return None
+    faults = unfit.errors()
+    return [
+        {
+            "loc": list(fault["loc"]),
+            "type": fault["type"],
+            "message": fault.get("message") or fault.get("msg", ""),
+        }
+        for fault in faults
+    ]
+
+
+def _official_fault(fault: dict[str, Any]) -> dict[str, Any]:
+    return {"loc": fault["loc"], "type": fault["type"], "msg": fault["message"]}
+
+
+def _members(text: str) -> dict[str, Any]:
+    """The data that a handler has put into the text of its exception as a JSON object, if it has.
+
+    Only objects: a text that happens to be a number or a word is a text.
+    """
+    try:
+        found: Any = json.loads(text) if text.startswith("{") else None
+    except (ValueError, RecursionError):
+        return {}
+    return cast("dict[str, Any]", found) if isinstance(found, dict) else {}
 
 
 def _text(exc: BaseException) -> str:
@@ -88,7 +130,3 @@ def _text(exc: BaseException) -> str:
         return str(exc)
     except Exception:  # noqa: BLE001 - the user's own, which must not cost the answer
         return ""
-
-
-def _fault(fault: dict[str, Any]) -> dict[str, Any]:
-    return {"loc": list(fault["loc"]), "type": fault["type"], "message": fault["message"]}

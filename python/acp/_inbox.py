@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from acp import _core
     from acp._backlog import Backlog
     from acp._calls import Calls
+    from acp._observing import Observers
     from acp._stats import Counters
     from acp._transports.base import Transport
     from acp._workers import Worker, Workers
@@ -70,6 +71,7 @@ class Inbox:
         "_transport",
         "_workers",
         "is_open",
+        "observers",
     )
 
     def __init__(
@@ -93,6 +95,8 @@ class Inbox:
         self._ended = ended
         self.is_open = True
         """Whether further messages are taken."""
+        self.observers: Observers | None = None
+        """Who sees what arrives before it is handled."""
         self._input_ended = False
         self._reader: Worker | None = None
         """The task that waits in `receive`."""
@@ -132,7 +136,7 @@ class Inbox:
                 events, self._left = self._left, None
                 return events
             events = self._core.receive(data) if data else self._core.end_of_input()
-            self._received(events)
+            self._received(data, events)
             return events
         except WouldBlock:
             if self._reader is worker:
@@ -169,7 +173,7 @@ class Inbox:
         except Exception as exc:  # noqa: BLE001 - raised again in the task that receives
             self._failure = exc
             return False
-        self._received(events)
+        self._received(data, events)
         count = self._pump.answer(events)
         # The core may have refused something by itself, which the pump sends.
         refused = self._core.output_size > unsent
@@ -178,8 +182,10 @@ class Inbox:
         self._left = events[count:]
         return False
 
-    def _received(self, events: list[_core.Event]) -> None:
+    def _received(self, data: bytes, events: list[_core.Event]) -> None:
         self._counters.tell()
+        if self.observers is not None:
+            self.observers.received(data)
         if _messages.isEnabledFor(logging.DEBUG):
             from acp._wire_log import log_received
 

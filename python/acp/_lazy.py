@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-__all__ = ("lazily",)
+__all__ = ("lazily", "passing_on")
 
 
 def lazily(
@@ -44,3 +44,24 @@ def lazily(
         return sorted({*members, *members["__all__"], *nested})
 
     return fetch, names
+
+
+def passing_on(module: str, *homes: str) -> Callable[[str], Any]:
+    """What a module has as `__getattr__` that also has the public names of others.
+
+    The official Python SDK imports them there, and programs may have followed. Type checkers are
+    told of their own places alone.
+    """
+
+    members = sys.modules[module].__dict__
+
+    def fetch(name: str) -> Any:
+        for home in homes if not name.startswith("_") else ():
+            names = import_module(home)
+            if name in names.__all__:
+                value = members[name] = getattr(names, name)
+                return value
+        message = f"module {module!r} has no attribute {name!r}"
+        raise AttributeError(message)
+
+    return fetch

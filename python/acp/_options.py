@@ -33,8 +33,11 @@ class ConnectionOptions:
     """Whether requests before `initialize` are refused with -32600."""
     allow_reinitialize: bool = True
     """Whether `initialize` of protocol version 2 may be repeated until another request came."""
-    expose_internal_errors: bool = False
-    """Whether the peer sees the text of a handler's exception, or only the name of its type."""
+    expose_internal_errors: bool | None = None
+    """Whether the peer sees the text of a handler's exception, or only the name of its type. None:
+    with the connections that have the names of the official Python SDK, which shows it, it does;
+    with all others it does not. Texts of exceptions may hold anything.
+    """
     cancel_handlers: bool = True
     """Whether `$/cancel_request` cancels the handler, which otherwise has to look for itself."""
     cancel_prompts: bool = True

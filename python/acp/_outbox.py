@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from acp._limits import Limits
+    from acp._observing import Observers
     from acp._transports.base import Transport
     from acp._workers import Worker, Workers
 
@@ -56,6 +57,7 @@ class Outbox:
         "_workers",
         "_writing",
         "broken",
+        "observers",
     )
 
     def __init__(
@@ -77,6 +79,8 @@ class Outbox:
         self._writing = False
         self.broken = False
         """Whether the other end takes nothing any more."""
+        self.observers: Observers | None = None
+        """Who sees what goes to the transport."""
         self._over = False
         """More is queued than the hard mark; the next message ends the connection."""
         self._backlog = _NOTHING
@@ -188,6 +192,8 @@ class Outbox:
             from acp._wire_log import log_sending
 
             log_sending(data, self._workers)
+        if self.observers is not None and not self.broken:
+            self.observers.sent(data)
         return data
 
     async def _write(self, worker: Worker) -> None:

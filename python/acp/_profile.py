@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-__all__ = ("DROP_IN", "VERSION_1", "Profile")
+__all__ = ("DROP_IN", "RAW", "VERSION_1", "Profile")
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +24,8 @@ class Profile:
     """The core keeps the rules of initialization."""
     overtakes: bool = False
     """Notifications go past a handler that patience with has ended."""
+    official_errors: bool = False
+    """The data of its errors have the form that those of the official Python SDK have."""
     turn: str | None = None
     """The request whose answer ends a turn of its session."""
     cancelled_turn: Mapping[str, str] | None = None
@@ -33,5 +35,8 @@ class Profile:
 VERSION_1 = Profile(1, turn="session/prompt", cancelled_turn={"stopReason": "cancelled"})
 """The endpoints of `acp.v1`."""
 
-DROP_IN = replace(VERSION_1, lax=True, overtakes=True)
+DROP_IN = replace(VERSION_1, lax=True, overtakes=True, official_errors=True)
 """The endpoints with the names of the official Python SDK."""
+
+RAW = replace(DROP_IN, guard=False)
+"""One whose handler gets everything as plain JSON data."""

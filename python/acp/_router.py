@@ -1,28 +1,36 @@
 """From a method to the handler that serves it.
 
-Owns the choice of a handler, the keywords it is called with, and what the protocol says about
-single methods: which keep their place in a session's stream, which have an own result for a
-cancellation. It starts no handler and sends nothing.
+Owns the choice of a handler, and what the protocol says about single methods: which keep their
+place in a session's stream, which have an own result for a cancellation. It starts no handler and
+sends nothing.
 """
 
 from __future__ import annotations
 
-import inspect
 import logging
 import warnings
-from functools import cache, lru_cache
+from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from acp import interfaces
 from acp._core import field_facts
-from acp._elicitation import mode_of
+from acp._handler_calls import call_of, field_names, find_handler, parameter_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from acp._schema.method import Method
 
-__all__ = ("HELD_RESPONSES", "NAMING_RESPONSES", "Route", "Router", "Routes", "may_be_empty")
+__all__ = (
+    "HELD_RESPONSES",
+    "NAMING_RESPONSES",
+    "UNSTABLE",
+    "Route",
+    "Router",
+    "Routes",
+    "may_be_empty",
+    "methods_of",
+)
 
 _log = logging.getLogger("acp")
 
@@ -52,7 +60,7 @@ _CANCELLED_RESULTS: Mapping[str, Mapping[str, Any]] = {
 }
 """Methods that answer a cancelled request with a result."""
 
-_UNSTABLE = frozenset(
+UNSTABLE = frozenset(
     {
         "session/fork",
         "session/resume",
@@ -64,9 +72,6 @@ _UNSTABLE = frozenset(
 """Methods of the stable schema that a drop-in connection, too, serves only with
 `use_unstable_protocol=True`.
 """
-
-_MADE: Mapping[str, Mapping[str, Callable[[Any], Any]]] = {"elicitation/create": {"mode": mode_of}}
-"""Parameters of handlers that are no field of the params, and what makes them of the params."""
 
 
 class Route:
@@ -148,7 +153,7 @@ class Router:
         self._target = target
         self._interface = interfaces.Agent if side == "agent" else interfaces.Client
         self._unstable = unstable
-        self._methods = _methods(side)
+        self._methods = methods_of(side)
         self._requests: dict[str, Route | None] = {}
         self._notifications: dict[str, Route | None] = {}
         self.direct: dict[str, tuple[Route, Callable[[Any], Any]]] = {}
@@ -186,50 +191,42 @@ class Router:
         return route
 
     def _build(self, method: Method) -> Route | None:
-        wire = method.wire
-        if (wire in _UNSTABLE or not method.stable) and not self._unstable:
-            _warn(f"{wire} is not stable: it is served only with use_unstable_protocol=True")
-            return None
-        handler = self._handler(method.name)
-        if handler is None and wire == "session/cancel":
-            # A turn can be cancelled also when the agent has nothing to do about it itself.
-            handler = _nothing
-        if handler is None:
-            return None
-        declared = getattr(self._interface, method.name, None)
-        names = _field_names(method) if declared is None else _parameter_names(declared)
         from acp import schema
 
+        wire = method.wire
+        if (wire in UNSTABLE or not method.stable) and not self._unstable:
+            _warn(f"{wire} is not stable: it is served only with use_unstable_protocol=True")
+            return None
+        declared = getattr(self._interface, method.name, None)
+        params = getattr(schema, method.params, None)
+        names = field_names(params) if declared is None else parameter_names(declared)
+        call = call_of(self._target, method.name, wire, names, self._interface)
+        if call is None and wire == "session/cancel":
+            # A turn can be cancelled also when the agent has nothing to do about it itself.
+            call = _nothing
+        if call is None:
+            return None
         empty = may_be_empty(getattr(schema, method.result or "", None))
-        return Route(wire, _caller(handler, wire, names), may_return_nothing=empty)
+        return Route(wire, call, may_return_nothing=empty)
 
     def _extension(self, kind: str, method: str) -> Route | None:
-        handler = self._handler("ext_method" if kind == "request" else "ext_notification")
+        attribute = "ext_method" if kind == "request" else "ext_notification"
+        handler = find_handler(self._target, attribute, self._interface)
         if handler is None or not method.startswith("_"):
             return None
         return Route(method, lambda params: handler(method[1:], {} if params is None else params))
 
-    def _handler(self, attribute: str) -> Callable[..., Any] | None:
-        """The user's own handler.
-
-        The bodies in `acp.interfaces` stand for handlers that are not there.
-        """
-        handler = getattr(self._target, attribute, None)
-        if getattr(handler, "__func__", None) is getattr(self._interface, attribute, None):
-            return None
-        return handler if callable(handler) else None
-
 
 @cache
-def _methods(side: str) -> Mapping[tuple[str, str], Method]:
+def methods_of(side: str) -> Mapping[tuple[str, str], Method]:
     """What a side serves, by kind and name on the wire."""
     from acp._schema.v1.methods import METHODS
 
     return {(method.kind, method.wire): method for method in METHODS if method.side == side}
 
 
-async def _nothing() -> None:
-    return
+async def _nothing(params: Any) -> None:
+    del params
 
 
 def _warn(message: str) -> None:
@@ -240,14 +237,6 @@ def _warn(message: str) -> None:
         _log.warning(message)
 
 
-def _field_names(method: Method) -> tuple[str, ...]:
-    """What the handler of a method is called with that `acp.interfaces` does not have."""
-    from acp import schema
-
-    facts = field_facts(getattr(schema, method.params))
-    return tuple(name for name, *_ in facts if name != "field_meta")
-
-
 @cache
 def may_be_empty(result: Any) -> bool:
     """Whether a type of a result has no required member."""
@@ -255,86 +244,3 @@ def may_be_empty(result: Any) -> bool:
     return isinstance(result, type) and not any(
         required for _, _, required, _ in field_facts(result)
     )
-
-
-def _parameter_names(function: Callable[..., Any]) -> tuple[str, ...]:
-    named = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
-    parameters = inspect.signature(function).parameters.values()
-    return tuple(p.name for p in parameters if p.kind in named and p.name != "self")
-
-
-def _caller(
-    handler: Callable[..., Any], method: str, names: tuple[str, ...]
-) -> Callable[[Any], Any]:
-    """A function that calls the handler with the fields of a params object as keywords.
-
-    `names` are the fields that every handler is called with; those in `_MADE` are made of the whole
-    object. A handler without `**kwargs` gets those of them that it declares, and any handler gets
-    newer fields that it declares by name.
-    """
-    parameters = inspect.signature(handler).parameters
-    takes_all = any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters.values())
-    own = _parameter_names(handler)
-    return _call_of(method, names, own, takes_all, _all_parameter_names(handler))(handler)
-
-
-@lru_cache(maxsize=256)
-def _call_of(
-    method: str,
-    names: tuple[str, ...],
-    own: tuple[str, ...],
-    takes_all: bool,
-    all_own: tuple[str, ...],
-) -> Callable[[Callable[..., Any]], Callable[[Any], Any]]:
-    """Makes such a function for any handler of a method that declares these parameters.
-
-    Connections whose handlers look alike have the compiled code in common.
-    """
-    made = _MADE.get(method, {})
-    if takes_all:
-        passed = names
-    else:
-        passed = tuple(name for name in names if name in own)
-    newer = frozenset(own) - frozenset(names)
-    reserved = {*names, *all_own}
-
-    def in_full(handler: Callable[..., Any], params: Any) -> Any:
-        keywords = {
-            name: made[name](params) if name in made else getattr(params, name) for name in passed
-        }
-        if newer:
-            keywords.update({name: getattr(params, name) for name in newer & _fields(params)})
-        if takes_all and params.field_meta:
-            # What the peer sends as `_meta` never takes the place of a declared parameter.
-            keywords.update({k: v for k, v in params.field_meta.items() if k not in reserved})
-        return handler(**keywords)
-
-    if newer:
-        return lambda handler: lambda params: in_full(handler, params)
-    # Written out for this handler: making a dict of the keywords costs 0.3 µs more per message.
-    keywords = ", ".join(
-        f"{name}=made[{name!r}](params)" if name in made else f"{name}=params.{name}"
-        for name in passed
-    )
-    source = f"lambda handler: lambda params: handler({keywords})"
-    if takes_all:
-        source += " if not params.field_meta else in_full(handler, params)"
-    return eval(source, {"in_full": in_full, "made": made})
-
-
-def _fields(params: object) -> frozenset[str]:
-    names: set[str] = set()
-    for base in type(params).__mro__:
-        names.update(getattr(base, "__slots__", ()))
-    return frozenset(names)
-
-
-def _all_parameter_names(handler: Callable[..., Any]) -> tuple[str, ...]:
-    """Also that of the bound instance: as a keyword it would collide."""
-    function = getattr(handler, "__func__", handler)
-    try:
-        parameters = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):
-        return ()
-    # That of the rest is no name of a keyword.
-    return tuple(each.name for each in parameters if each.kind is not each.VAR_KEYWORD)

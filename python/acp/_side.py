@@ -1,24 +1,19 @@
 """What the two connection classes of the public surface have in common.
 
-Owns the start and the end of a connection on asyncio, what is refused on trio, and what users may
-give as a transport. It knows no method.
+Owns what handlers and other code can do with a connection besides the methods of the protocol, of
+which it knows none.
 """
 
 from __future__ import annotations
 
-import asyncio
-import functools
-import logging
 from typing import TYPE_CHECKING, Any, Literal
 
 from acp._cancellation import Cancellation
-from acp._connection import Connection
-from acp._options import ConnectionOptions
+from acp._given import as_transport, require_asyncio
 from acp._responder import Responder
 from acp._router import Router
-from acp._runtime import is_on_trio
 from acp._stepping import current_run
-from acp._transports.base import Transport
+from acp.connection import Connection as RawConnection
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -28,20 +23,7 @@ if TYPE_CHECKING:
 
     from acp._stats import ConnectionStats, HandlerInfo
 
-__all__ = ("SideConnection", "as_transport", "require_asyncio")
-
-_log = logging.getLogger("acp")
-
-_LAST_WAIT = 0.25
-"""Seconds for the tasks of a connection to end after all else of it has."""
-
-
-@functools.cache
-def _defaults() -> ConnectionOptions:
-    return ConnectionOptions()
-
-
-_HOST_NAMES = {"agent": "acp agent", "client": "acp client"}
+__all__ = ("SideConnection",)
 
 
 class SideConnection:
@@ -58,30 +40,26 @@ class SideConnection:
         input_stream: Any,
         output_stream: Any,
         *,
-        listening: bool,
         use_unstable_protocol: bool,
-        options: dict[str, Any],
+        **options: Any,
     ) -> None:
-        if listening:
-            require_asyncio(type(self).__name__)
-        transport = as_transport(type(self).__name__, input_stream, output_stream)
+        name = type(self).__name__
+        if options.get("listening", True):
+            require_asyncio(name)
+        transport = as_transport(name, input_stream, output_stream)
         handlers = target(self) if callable(target) else target
         router = Router(handlers, side, unstable=use_unstable_protocol)
-        chosen = ConnectionOptions(**options) if options else _defaults()
-        self._connection = Connection(side, router, transport, chosen)
-        self._host: asyncio.Task[None] | None = None
-        if listening:
-            self._host = asyncio.create_task(self._connection.run(), name=_HOST_NAMES[side])
-            self._host.add_done_callback(self._connection.ended)
+        self._conn = RawConnection.of(side, router, transport, **options)
+        self._connection = self._conn.inner
         on_connect = getattr(handlers, "on_connect", None)
         if on_connect is not None:
             on_connect(self)
 
     async def listen(self) -> None:
         """Serves the connection, when it was made with `listening=False`, until its input ends or
-        it is closed.
+        it is closed. Raises RequestError (-32603) when the peer was silent for `receive_timeout`.
         """
-        await self._connection.run()
+        await self._conn.main_loop()
 
     async def close(self) -> None:
         """Ends the connection: calls fail, handlers are cancelled, queued output is sent.
@@ -89,18 +67,7 @@ class SideConnection:
         Returns when the transport is closed. Called in a handler, it neither cancels that handler
         nor waits for it.
         """
-        await self._connection.close()
-        host = self._host
-        if host is None or current_run.get() is not None or host is asyncio.current_task():
-            return
-        # It is over but for handlers that do not end whatever is done.
-        await asyncio.wait([host], timeout=_LAST_WAIT)
-        if host.done() and not host.cancelled() and (failure := host.exception()) is not None:
-            _log.error("The connection failed with %s", type(failure).__name__)
-            if _log.isEnabledFor(logging.DEBUG):
-                from acp._wire_log import log_failure
-
-                log_failure("The connection", failure)
+        await self._conn.close()
 
     async def request(
         self, method: str, params: Any = None, *, timeout: float | None = None
@@ -193,38 +160,3 @@ class SideConnection:
         tb: TracebackType | None,
     ) -> None:
         await self.close()
-
-
-def require_asyncio(name: str) -> None:
-    """Raises RuntimeError on trio, where what has this name cannot be used."""
-    if is_on_trio():
-        message = (
-            f"{name} runs on asyncio; on trio, make the connection with "
-            f"listening=False and run its listen() in a nursery"
-        )
-        raise RuntimeError(message)
-
-
-def as_transport(name: str, input_stream: Any, output_stream: Any) -> Transport:
-    """What a user gave to a connection, as a transport: one of ours, one of messages, or two
-    asyncio streams.
-
-    `input_stream` is the peer's input, and so the StreamWriter.
-    """
-    if output_stream is None:
-        if isinstance(input_stream, Transport):
-            return input_stream
-        from acp._transports.messages import LineTransport, MessageTransport
-
-        if isinstance(input_stream, MessageTransport):
-            return LineTransport(input_stream)
-    # The names alone: the streams of other loops and of tests are no subclasses.
-    elif hasattr(input_stream, "write") and hasattr(output_stream, "read"):
-        from acp._transports.streams import StreamTransport
-
-        return StreamTransport(input_stream, output_stream)
-    message = (
-        f"{name} requires asyncio StreamWriter/StreamReader, a transport of this package, or an "
-        f"object with async send(dict), receive() and close()"
-    )
-    raise TypeError(message)

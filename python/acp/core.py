@@ -9,9 +9,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from acp._side import require_asyncio
+from acp._given import require_asyncio
 from acp.agent.connection import AgentSideConnection
 from acp.client.connection import ClientSideConnection
+from acp.connection import Connection, JsonValue, MethodHandler
 from acp.exceptions import RequestError
 from acp.interfaces import Agent, Client
 
@@ -24,13 +25,16 @@ __all__ = [
     "AgentSideConnection",
     "Client",
     "ClientSideConnection",
+    "Connection",
+    "JsonValue",
+    "MethodHandler",
     "RequestError",
     "connect_to_agent",
     "run_agent",
 ]
 
 DEFAULT_STDIO_BUFFER_LIMIT_BYTES = 50 * 1024 * 1024
-"""Longest message that an agent on standard input reads by default, in bytes."""
+"""Bytes; see `run_agent`."""
 
 
 async def run_agent(
@@ -51,8 +55,9 @@ async def run_agent(
             this process, which then are the connection's alone: `print` goes to stderr.
         output_stream: The client's output: a StreamReader.
         use_unstable_protocol: Whether unstable methods reach the agent.
-        stdio_buffer_limit_bytes: Longest message read from the standard streams, in bytes.
-        **connection_kwargs: The fields of `ConnectionOptions`.
+        stdio_buffer_limit_bytes: Longest message read from the standard streams, in bytes, where
+            that is more than the 64 MiB of every connection. `limits` may set less.
+        **connection_kwargs: The fields of `ConnectionOptions`, `observers`, `receive_timeout`.
 
     It runs on asyncio, and raises RuntimeError on trio.
     """
@@ -77,8 +82,9 @@ def _stdio(limit: int, options: dict[str, Any]) -> Transport:
     from acp._limits import Limits
     from acp._transports.stdio import stdio_transport
 
-    limits = replace(Limits.from_environment(), max_message_bytes=limit)
-    options.setdefault("limits", limits)
+    limits = Limits.from_environment()
+    longest = max(limit, limits.max_message_bytes)
+    options.setdefault("limits", replace(limits, max_message_bytes=longest))
     return stdio_transport()
 
 
@@ -98,7 +104,7 @@ def connect_to_agent(
             also of messages (`acp.transports.MessageTransport`).
         output_stream: The agent's output: a StreamReader.
         use_unstable_protocol: Whether unstable methods reach the client.
-        **connection_kwargs: The fields of `ConnectionOptions`.
+        **connection_kwargs: The fields of `ConnectionOptions`, `observers`, `receive_timeout`.
     """
     return ClientSideConnection(
         client,

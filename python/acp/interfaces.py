@@ -7,58 +7,82 @@ ignored. It knows no connection.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol
+from typing import Any, NoReturn, Protocol
 
-if TYPE_CHECKING:
-    from acp.schema import (
-        AcpMcpServer,
-        AgentMessageChunk,
-        AgentPlanContentUpdate,
-        AgentPlanRemovedUpdate,
-        AgentPlanUpdate,
-        AgentThoughtChunk,
-        AudioContentBlock,
-        AuthenticateResponse,
-        AvailableCommandsUpdate,
-        ClientCapabilities,
-        CloseSessionResponse,
-        ConfigOptionUpdate,
-        CreateElicitationResponse,
-        CreateTerminalResponse,
-        CurrentModeUpdate,
-        EmbeddedResourceContentBlock,
-        EnvVariable,
-        ForkSessionResponse,
-        HttpMcpServer,
-        ImageContentBlock,
-        Implementation,
-        InitializeResponse,
-        KillTerminalResponse,
-        ListSessionsResponse,
-        LoadSessionResponse,
-        McpServerStdio,
-        NewSessionResponse,
-        PermissionOption,
-        PromptResponse,
-        ReadTextFileResponse,
-        ReleaseTerminalResponse,
-        RequestPermissionResponse,
-        ResourceContentBlock,
-        ResumeSessionResponse,
-        SessionInfoUpdate,
-        SetSessionConfigOptionResponse,
-        SetSessionModeResponse,
-        SseMcpServer,
-        TerminalOutputResponse,
-        TextContentBlock,
-        ToolCallProgress,
-        ToolCallStart,
-        ToolCallUpdate,
-        UsageUpdate,
-        UserMessageChunk,
-        WaitForTerminalExitResponse,
-        WriteTextFileResponse,
-    )
+from acp._old_forms import param_model, param_models
+from acp.schema import (
+    AcpMcpServer,
+    AgentMessageChunk,
+    AgentPlanContentUpdate,
+    AgentPlanRemovedUpdate,
+    AgentPlanUpdate,
+    AgentThoughtChunk,
+    AudioContentBlock,
+    AuthenticateRequest,
+    AuthenticateResponse,
+    AvailableCommandsUpdate,
+    CancelNotification,
+    ClientCapabilities,
+    CloseSessionRequest,
+    CloseSessionResponse,
+    CompleteElicitationNotification,
+    ConfigOptionUpdate,
+    CreateElicitationResponse,
+    CreateTerminalRequest,
+    CreateTerminalResponse,
+    CurrentModeUpdate,
+    ElicitationMode,
+    EmbeddedResourceContentBlock,
+    EnvVariable,
+    ForkSessionRequest,
+    ForkSessionResponse,
+    HttpMcpServer,
+    ImageContentBlock,
+    Implementation,
+    InitializeRequest,
+    InitializeResponse,
+    KillTerminalRequest,
+    KillTerminalResponse,
+    ListSessionsRequest,
+    ListSessionsResponse,
+    LoadSessionRequest,
+    LoadSessionResponse,
+    McpServerStdio,
+    NewSessionRequest,
+    NewSessionResponse,
+    PermissionOption,
+    PromptRequest,
+    PromptResponse,
+    ReadTextFileRequest,
+    ReadTextFileResponse,
+    ReleaseTerminalRequest,
+    ReleaseTerminalResponse,
+    RequestPermissionRequest,
+    RequestPermissionResponse,
+    ResourceContentBlock,
+    ResumeSessionRequest,
+    ResumeSessionResponse,
+    SessionInfoUpdate,
+    SessionNotification,
+    SetSessionConfigOptionBooleanRequest,
+    SetSessionConfigOptionResponse,
+    SetSessionConfigOptionSelectRequest,
+    SetSessionModeRequest,
+    SetSessionModeResponse,
+    SseMcpServer,
+    TerminalOutputRequest,
+    TerminalOutputResponse,
+    TextContentBlock,
+    ToolCallProgress,
+    ToolCallStart,
+    ToolCallUpdate,
+    UsageUpdate,
+    UserMessageChunk,
+    WaitForTerminalExitRequest,
+    WaitForTerminalExitResponse,
+    WriteTextFileRequest,
+    WriteTextFileResponse,
+)
 
 __all__ = ["Agent", "Client"]
 
@@ -79,6 +103,7 @@ class Agent(Protocol):
     answer with that error.
     """
 
+    @param_model(InitializeRequest)
     async def initialize(
         self,
         protocol_version: int,
@@ -89,6 +114,7 @@ class Agent(Protocol):
         """`initialize`: settles version and capabilities before everything else."""
         _left_out()
 
+    @param_model(NewSessionRequest)
     async def new_session(
         self,
         cwd: str,
@@ -100,6 +126,7 @@ class Agent(Protocol):
         """`session/new`: opens a session in the directory `cwd`, an absolute path."""
         _left_out()
 
+    @param_model(LoadSessionRequest)
     async def load_session(
         self,
         cwd: str,
@@ -112,6 +139,7 @@ class Agent(Protocol):
         """`session/load`: opens an earlier session and sends its messages again."""
         _left_out()
 
+    @param_model(ListSessionsRequest)
     async def list_sessions(
         self, cwd: str | None = None, cursor: str | None = None, **kwargs: Any
     ) -> ListSessionsResponse:
@@ -120,22 +148,26 @@ class Agent(Protocol):
         """
         _left_out()
 
+    @param_model(SetSessionModeRequest)
     async def set_session_mode(
         self, session_id: str, mode_id: str, **kwargs: Any
     ) -> SetSessionModeResponse | None:
         """`session/set_mode`: switches the session to one of the modes that it offered."""
         _left_out()
 
+    @param_models(SetSessionConfigOptionBooleanRequest, SetSessionConfigOptionSelectRequest)
     async def set_config_option(
         self, config_id: str, session_id: str, value: str | bool, **kwargs: Any
     ) -> SetSessionConfigOptionResponse | None:
         """`session/set_config_option`: sets one option, and returns all of them as they are now."""
         _left_out()
 
+    @param_model(AuthenticateRequest)
     async def authenticate(self, method_id: str, **kwargs: Any) -> AuthenticateResponse | None:
         """`authenticate`: logs in by one of the methods that `initialize` offered."""
         _left_out()
 
+    @param_model(PromptRequest)
     async def prompt(
         self,
         session_id: str,
@@ -151,6 +183,7 @@ class Agent(Protocol):
         """`session/prompt`: one turn; it returns, with the reason, when the turn is over."""
         _left_out()
 
+    @param_model(ForkSessionRequest)
     async def fork_session(
         self,
         session_id: str,
@@ -163,6 +196,7 @@ class Agent(Protocol):
         """`session/fork`: opens a new session that begins with what the other one holds."""
         _left_out()
 
+    @param_model(ResumeSessionRequest)
     async def resume_session(
         self,
         session_id: str,
@@ -175,10 +209,12 @@ class Agent(Protocol):
         """`session/resume`: opens an earlier session without sending its messages again."""
         _left_out()
 
+    @param_model(CloseSessionRequest)
     async def close_session(self, session_id: str, **kwargs: Any) -> CloseSessionResponse | None:
         """`session/close`: ends the session and what runs in it."""
         _left_out()
 
+    @param_model(CancelNotification)
     async def cancel(self, session_id: str, **kwargs: Any) -> None:
         """`session/cancel`: the client wants the running turn of the session to end."""
         return
@@ -202,6 +238,7 @@ class Client(Protocol):
     They are called as those of `Agent` are.
     """
 
+    @param_model(RequestPermissionRequest)
     async def request_permission(
         self,
         session_id: str,
@@ -212,6 +249,7 @@ class Client(Protocol):
         """`session/request_permission`: has the user choose one of `options`."""
         _left_out()
 
+    @param_model(SessionNotification)
     async def session_update(
         self,
         session_id: str,
@@ -236,12 +274,14 @@ class Client(Protocol):
         """
         return
 
+    @param_model(WriteTextFileRequest)
     async def write_text_file(
         self, session_id: str, path: str, content: str, **kwargs: Any
     ) -> WriteTextFileResponse | None:
         """`fs/write_text_file`: writes a whole file; `path` is absolute."""
         _left_out()
 
+    @param_model(ReadTextFileRequest)
     async def read_text_file(
         self,
         session_id: str,
@@ -255,6 +295,7 @@ class Client(Protocol):
         """
         _left_out()
 
+    @param_model(CreateTerminalRequest)
     async def create_terminal(
         self,
         session_id: str,
@@ -270,6 +311,7 @@ class Client(Protocol):
         """
         _left_out()
 
+    @param_model(TerminalOutputRequest)
     async def terminal_output(
         self, session_id: str, terminal_id: str, **kwargs: Any
     ) -> TerminalOutputResponse:
@@ -278,18 +320,21 @@ class Client(Protocol):
         """
         _left_out()
 
+    @param_model(ReleaseTerminalRequest)
     async def release_terminal(
         self, session_id: str, terminal_id: str, **kwargs: Any
     ) -> ReleaseTerminalResponse | None:
         """`terminal/release`: ends the command if it runs, and forgets the terminal."""
         _left_out()
 
+    @param_model(WaitForTerminalExitRequest)
     async def wait_for_terminal_exit(
         self, session_id: str, terminal_id: str, **kwargs: Any
     ) -> WaitForTerminalExitResponse:
         """`terminal/wait_for_exit`: returns when the command has ended."""
         _left_out()
 
+    @param_model(KillTerminalRequest)
     async def kill_terminal(
         self, session_id: str, terminal_id: str, **kwargs: Any
     ) -> KillTerminalResponse | None:
@@ -297,15 +342,18 @@ class Client(Protocol):
         _left_out()
 
     async def create_elicitation(
-        self, message: str, mode: Any, **kwargs: Any
+        self, message: str, mode: ElicitationMode, **kwargs: Any
     ) -> CreateElicitationResponse:
         """`elicitation/create`: asks the user for data, by a form or at an address.
 
-        `mode` has `session_id` and `tool_call_id`, or `request_id`; and `requested_schema` for a
-        form, or `elicitation_id` and `url` for an address. `mode.mode` is `form` or `url`.
+        `mode` is one of four objects: `ElicitationFormSessionMode`, `ElicitationFormRequestMode`
+        (a form, `requested_schema`), `ElicitationUrlSessionMode`, `ElicitationUrlRequestMode` (an
+        address, `url`). Those of a session have `session_id` and `tool_call_id`, the others
+        `request_id`.
         """
         _left_out()
 
+    @param_model(CompleteElicitationNotification)
     async def complete_elicitation(self, elicitation_id: str, **kwargs: Any) -> None:
         """`elicitation/complete`: what the user did at an address is done."""
         return

@@ -12,21 +12,33 @@ import threading
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
-from acp._side import require_asyncio
+from acp._given import require_asyncio
+from acp._lazy import passing_on
 from acp._transports.descriptors import is_watchable
 from acp._transports.process import ProcessTransport
 from acp.agent.connection import AgentSideConnection
 from acp.client.connection import ClientSideConnection
+from acp.connection import Connection, MethodHandler, StreamObserver
+from acp.transports import spawn_stdio_transport
 
 if TYPE_CHECKING:
-    from asyncio.subprocess import Process
+    import asyncio.subprocess as aio_subprocess
     from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
     from pathlib import Path
 
     from acp._transports.process import ProcessOptions
     from acp.interfaces import Agent, Client
 
-__all__ = ["spawn_agent_process", "spawn_client_process", "stdio_streams"]
+__all__ = [
+    "spawn_agent_process",
+    "spawn_client_process",
+    "spawn_stdio_connection",
+    "spawn_stdio_transport",
+    "stdio_streams",
+]
+
+if not TYPE_CHECKING:
+    __getattr__ = passing_on(__name__, "acp.interfaces")
 
 _DEFAULT_LIMIT = 64 * 1024
 
@@ -44,7 +56,7 @@ async def spawn_agent_process(
     start_timeout: float | None = None,
     transport_kwargs: Mapping[str, Any] | None = None,
     **connection_kwargs: Any,
-) -> AsyncGenerator[tuple[ClientSideConnection, Process], None]:
+) -> AsyncGenerator[tuple[ClientSideConnection, aio_subprocess.Process], None]:
     """Starts an agent and connects a client to it, for the length of an `async with`.
 
     Args:
@@ -99,7 +111,7 @@ async def spawn_client_process(
     start_timeout: float | None = None,
     transport_kwargs: Mapping[str, Any] | None = None,
     **connection_kwargs: Any,
-) -> AsyncGenerator[tuple[AgentSideConnection, Process], None]:
+) -> AsyncGenerator[tuple[AgentSideConnection, aio_subprocess.Process], None]:
     """Starts a client and connects an agent to it, for the length of an `async with`.
 
     The arguments are those of `spawn_agent_process`, with the sides exchanged.
@@ -119,6 +131,37 @@ async def spawn_client_process(
             yield connection, transport.process
         finally:
             await connection.close()
+
+
+@asynccontextmanager
+async def spawn_stdio_connection(
+    handler: MethodHandler,
+    command: str,
+    *args: str,
+    env: Mapping[str, str] | None = None,
+    cwd: str | Path | None = None,
+    observers: list[StreamObserver] | None = None,
+    **transport_kwargs: Any,
+) -> AsyncGenerator[tuple[Connection, aio_subprocess.Process], None]:
+    """Starts a command and connects one handler to it, for the length of an `async with`.
+
+    Args:
+        handler: As of `acp.connection.Connection`.
+        command: The program, looked up on PATH; no shell is involved.
+        *args: Its arguments.
+        env: Variables for it beside the inherited ones.
+        cwd: Its working directory.
+        observers: As of `acp.connection.Connection`.
+        **transport_kwargs: As those of `spawn_agent_process`.
+
+    Yields the connection and the process. Raises OSError when the command cannot be started.
+    """
+    require_asyncio("spawn_stdio_connection")
+    async with (
+        _process(command, args, {"env": env, "cwd": cwd}, transport_kwargs) as transport,
+        Connection(handler, transport, observers=observers) as connection,
+    ):
+        yield connection, transport.process
 
 
 def _process(

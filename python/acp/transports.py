@@ -13,6 +13,7 @@ from acp._transports.observed import LineObserver, observed
 from acp._transports.process import process_transport
 from acp._transports.source import AgentSource, agent_source, agent_transport
 from acp._transports.stdio import stdio_transport
+from acp._transports.streamed import spawn_stdio_transport
 
 __all__ = [
     "DEFAULT_INHERITED_ENV_VARS",
@@ -26,5 +27,6 @@ __all__ = [
     "memory_pair",
     "observed",
     "process_transport",
+    "spawn_stdio_transport",
     "stdio_transport",
 ]

@@ -94,7 +94,8 @@ async def test_a_responder_answers_with_errors_as_a_handler_would() -> None:
         assert kept[0].error(acp.RequestError(-5, "No", {"a": 1}))
         assert (await peer.receive())["error"] == {"code": -5, "message": "No", "data": {"a": 1}}
         assert kept[1].error(KeyError("secret"))
-        error = {"code": -32603, "message": "Internal error", "data": {"type": "KeyError"}}
+        # As drop-in connections show it, unless that is turned off.
+        error = {"code": -32603, "message": "Internal error", "data": {"details": "'secret'"}}
         assert (await peer.receive())["error"] == error
         assert kept[2].cancelled()
         assert (await peer.receive())["error"] == {"code": -32800, "message": "Request cancelled"}

@@ -61,7 +61,7 @@ async def test_what_is_counted_is_told_to_the_hook_as_it_grows() -> None:
     agent = Prompted()
     hook = {"on_count": lambda name, grown: told.append((name, grown))}
     async with agent_under_test(agent, **hook) as (peer, connection):
-        await peer.send_text("no json\n[]\n{}\n")
+        await peer.send_text("no json\n[]\n17\n")
         for _ in range(3):
             await peer.receive()
         await peer.request(1, "session/prompt", prompt())

@@ -47,7 +47,7 @@ async def test_a_bad_server_refuses_the_session_and_names_its_place_and_not_its_
         servers.insert(place, BAD[bad])
         answer = await peer.exchange(1, "session/new", {"cwd": "/w", "mcpServers": servers})
         assert answer["error"]["code"] == -32602
-        places = [fault["loc"] for fault in answer["error"]["data"]]
+        places = [fault["loc"] for fault in answer["error"]["data"]["errors"]]
         assert places
         assert all(loc[:2] == ["mcpServers", place] for loc in places)
         assert "/bin/x" not in str(answer)
@@ -60,7 +60,7 @@ async def test_servers_that_are_not_told_refuse_the_session() -> None:
     """C36: the schema of version 1 requires them."""
     async with wired("agent", Opening()) as (_, peer):
         answer = await peer.exchange(1, "session/new", {"cwd": "/w"})
-        assert (answer["error"]["code"], answer["error"]["data"][0]["loc"]) == (
+        assert (answer["error"]["code"], answer["error"]["data"]["errors"][0]["loc"]) == (
             -32602,
             ["mcpServers"],
         )
@@ -261,7 +261,7 @@ async def test_an_option_of_a_kind_not_known_here_is_an_answer_and_not_silence()
     async with wired("client", Saying()) as (_, peer):
         answer = await peer.exchange(5, "session/request_permission", params)
         assert answer["error"]["code"] == -32602
-        assert answer["error"]["data"][0]["loc"] == ["options", 0, "kind"]
+        assert answer["error"]["data"]["errors"][0]["loc"] == ["options", 0, "kind"]
 
 
 class Saying(acp.Client):

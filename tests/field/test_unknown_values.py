@@ -240,7 +240,7 @@ async def test_a_server_of_a_kind_not_known_here_refuses_the_session_all_the_sam
         params = {"cwd": "/w", "mcpServers": [{"type": "pigeon", "name": "p"}]}
         answer = await peer.exchange(1, "session/new", params)
     assert answer["error"]["code"] == -32602
-    assert answer["error"]["data"][0]["loc"] == ["mcpServers", 0, "command"]
+    assert answer["error"]["data"]["errors"][0]["loc"] == ["mcpServers", 0, "command"]
 
 
 @pytest.mark.asyncio_only

@@ -118,7 +118,13 @@ async def test_a_dict_that_is_no_message_costs_nothing_but_itself(ends: Ends) ->
     """As a line of JSON that is no message."""
     ours, theirs = ends
     async with serving(AgentSideConnection, Nothing(), ours):
-        for odd in ({}, {"id": 1.5, "method": "x"}, {"jsonrpc": "1.0", "id": 1, "method": "x"}):
+        # This one asks for nothing.
+        await within(theirs.send({}))
+        for odd in (
+            {"id": 1},
+            {"id": 1.5, "method": "x"},
+            {"jsonrpc": "1.0", "id": 1, "method": "x"},
+        ):
             await within(theirs.send(odd))
             assert (await within(theirs.receive()))["error"]["code"] == -32600
         await within(theirs.send({"id": 2, "method": "x"}))

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from acp._transports.group import Group
 
-__all__ = ("ProcessOptions", "ProcessTransport", "process_transport")
+__all__ = ("Pipes", "ProcessOptions", "ProcessTransport", "end_process", "process_transport")
 
 _EXIT_NOTICE = 0.05
 """Seconds between the end of a child's output and its exit code, for an error that names the code.
@@ -105,7 +105,7 @@ class ProcessTransport(Transport):
     async def open(self) -> None:
         if self._process is not None:
             return
-        pipes = _Pipes()
+        pipes = Pipes()
         stderr_fd = -1
         try:
             stdin, write_fd = pipes.to_child()
@@ -210,7 +210,8 @@ class ProcessTransport(Transport):
             # Each step is bounded, and one left out would leave a child behind.
             with CancelScope(shield=True):
                 if self._process.returncode is None:
-                    await self._end(self._process, self._inner, self._group)
+                    self._inner.end_output()
+                    await end_process(self._process, self._group, self._shutdown_timeout)
                 else:
                     await self._group.end_orphans(self._shutdown_timeout)
         finally:
@@ -222,33 +223,34 @@ class ProcessTransport(Transport):
                 self._stderr_pipe.close()
             self._closed.set()
 
-    async def _end(
-        self, process: Process, inner: DescriptorTransport | ThreadTransport, group: Group
-    ) -> None:
-        try:
-            inner.end_output()
-            with move_on_after(self._shutdown_timeout):
-                await process.wait()
-                return
-            if group.terminate():
-                with move_on_after(self._shutdown_timeout):
-                    await process.wait()
-        finally:
-            # Also when the child is gone: what it started may be left.
-            group.kill()
-        with move_on_after(self._shutdown_timeout):
-            await process.wait()
-
     def _opened(self) -> DescriptorTransport | ThreadTransport:
         if self._inner is None:
             raise RuntimeError(_NOT_OPEN)
         return self._inner
 
 
+async def end_process(process: Process, group: Group, seconds: float) -> None:
+    """Waits for the exit of a process that has nothing more to read, then terminates its group,
+    waits as long again, and kills the group.
+    """
+    try:
+        with move_on_after(seconds):
+            await process.wait()
+            return
+        if group.terminate():
+            with move_on_after(seconds):
+                await process.wait()
+    finally:
+        # Also when the child is gone: what it started may be left.
+        group.kill()
+    with move_on_after(seconds):
+        await process.wait()
+
+
 _NOT_OPEN = "The process has not been started: use `async with`, or give it to a connection"
 
 
-class _Pipes:
+class Pipes:
     """The pipes made for one child, by who keeps which end."""
 
     def __init__(self) -> None:

@@ -41,6 +41,8 @@ pub(crate) struct Invalid {
     pub id: Option<i64>,
     /// Shaped like a response, which nothing is said to.
     pub response: bool,
+    /// An object without method and id: whoever sent it waits for no answer.
+    pub asks_nothing: bool,
 }
 
 /// What is wrong with it.
@@ -159,7 +161,9 @@ const USUAL_START: &str = r#""jsonrpc":"2.0","#;
 fn message<'a>(scanner: &mut Scanner<'a>, depth: usize) -> Result<Message<'a>, SyntaxError> {
     if !scanner.take(b'{') {
         scanner.value(depth)?;
-        return Ok(Message::Invalid(Invalid { fault: Fault::Envelope, id: None, response: false }));
+        let fault = Fault::Envelope;
+        let invalid = Invalid { fault, id: None, response: false, asks_nothing: false };
+        return Ok(Message::Invalid(invalid));
     }
     let mut envelope = Envelope::default();
     if scanner.take_text(USUAL_START) {
@@ -225,6 +229,7 @@ impl<'a> Envelope<'a> {
             fault: if self.members.repeated() { Fault::Duplicate } else { fault },
             id: if let Some(Id::Int(number)) = id { Some(number) } else { None },
             response: !has(Member::Method) && (has(Member::Result) || has(Member::Error)),
+            asks_nothing: !has(Member::Method) && !has(Member::Id),
         })
     }
 

@@ -33,7 +33,8 @@ pub struct Options {
     /// Let a connection of version 2 initialize again after a success, as long as no other request was accepted since.
     pub allow_reinitialize: bool,
     /// The compatibility profile of version 1: an agent reads `protocolVersion` also from a digit string, an integral
-    /// float, or a date (which stands for 1), and a client takes any answer to its `initialize`.
+    /// float, or a date (which stands for 1), and a client takes any answer to its `initialize`. An object that has
+    /// neither a method nor an id is not answered.
     pub lax: bool,
     /// Hold both sides to the rules of the version for `initialize`; without it, it is a method like any other.
     pub guard: bool,

@@ -30,6 +30,25 @@ fn keeping(role: Role, kept_bytes: usize) -> Connection {
 }
 
 #[test]
+fn the_lax_reading_does_not_answer_objects_that_ask_nothing() {
+    let frames = [r"{}", r#"{"jsonrpc":"2.0"}"#, r#"{"foo":"bar"}"#, r#"{"params":{"a":1}}"#];
+    for lax in [true, false] {
+        for frame in frames {
+            let mut connection =
+                Connection::new(Options { lax, kept_bytes: 99, ..Options::new(Role::Agent) });
+            let seen = rejected(&mut connection, format!("{frame}\n").as_bytes());
+            assert_eq!(seen.len(), 1, "it is told of all the same");
+            assert_eq!(connection.take_output().is_empty(), lax, "{frame}");
+        }
+        let mut connection = Connection::new(Options { lax, ..Options::new(Role::Agent) });
+        for frame in ["nope\n", "17\n", "[]\n", "{\"id\":1}\n", "{\"method\":5}\n"] {
+            rejected(&mut connection, frame.as_bytes());
+            assert!(!connection.take_output().is_empty(), "{frame}");
+        }
+    }
+}
+
+#[test]
 fn a_rejected_frame_is_told_with_its_bytes() {
     let frames: [(&[u8], Reason); 6] = [
         (b"Loaded credentials.", Reason::Parse),

@@ -220,6 +220,7 @@ impl State {
         match invalid.id {
             Some(id) if self.fail(id, reason, place, sink) => {}
             _ if invalid.response => self.ignore(Reason::Response, place, sink),
+            _ if self.options.lax && invalid.asks_nothing => self.ignore(reason, place, sink),
             _ => self.reject(reason, None, place, sink),
         }
     }

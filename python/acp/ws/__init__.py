@@ -1,0 +1,4 @@
+"""Not there yet: the official Python SDK has its WebSocket transports under this name."""
+
+message = "acp.ws is not part of this release; connect over standard streams or a transport of acp"
+raise ImportError(message, name="acp.ws")
