@@ -295,9 +295,8 @@ class Connection:
         self._workers.drop()
         self.ended()
 
-    def ended(self, host: object = None) -> None:
+    def ended(self, _host: object = None) -> None:
         """Tells that the task that was to run the connection has ended, perhaps without a step."""
-        del host
         self._closed.set()
         if self._entry is not None:
             self._entry.end()

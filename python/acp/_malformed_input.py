@@ -10,12 +10,13 @@ import logging
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Literal
 
-from acp._core import ValidationError
+from acp._errors import misfit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from acp import _core
+    from acp._core import ValidationError
     from acp._malformed import MalformedHook
     from acp._stats import Counters
 
@@ -119,7 +120,8 @@ class MalformedInput:
         self, kind: str, method: str, raw: bytes | None, failure: BaseException, answered: bool
     ) -> None:
         raw = raw or b""
-        errors = tuple(failure.errors()) if isinstance(failure, ValidationError) else ()
+        unfit = misfit(failure)
+        errors = () if unfit is None else tuple(unfit.errors())
         reason = errors[0]["type"] if errors else "value"
         told = {"answered": answered, "method": method, "errors": errors, "data": raw[:_SHOWN]}
         self._tell(kind, reason, len(raw), **told)

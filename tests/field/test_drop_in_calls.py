@@ -121,14 +121,18 @@ async def test_arguments_without_names_mean_what_they_did(name: str) -> None:
             await within(calling)
 
 
+NOT_HERE = ("acp.http", "acp.ws")
+"""Packages of the official SDK that are not here yet, and say so when they are imported."""
+
+
 def modules() -> list[str]:
     package = list(pkgutil.walk_packages(acp.__path__, "acp."))
-    return sorted(module.name for module in package if not module.name.endswith("__main__"))
+    ours = (each.name for each in package if not each.name.startswith(NOT_HERE))
+    return sorted(name for name in ours if not name.endswith("__main__"))
 
 
-def test_no_module_warns_when_it_is_imported() -> None:
-    """C28: programs run with warnings as errors."""
-    code = "import importlib, sys\nfor name in sys.argv[1:]: importlib.import_module(name)"
+def in_a_program_of_its_own(code: str) -> None:
+    """Runs code, which gets the names of all modules, and may import what tests here must not."""
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", code, "acp", *modules()],
         capture_output=True,
@@ -136,16 +140,23 @@ def test_no_module_warns_when_it_is_imported() -> None:
         timeout=60,
         check=False,
     )
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_no_module_warns_when_it_is_imported() -> None:
+    """C28: programs run with warnings as errors."""
+    in_a_program_of_its_own(
+        "import importlib, sys\nfor name in sys.argv[1:]: importlib.import_module(name)"
+    )
 
 
 def test_every_name_of_a_star_import_is_there() -> None:
     """C28: `__all__` promises nothing that is missing."""
-    missing = [
-        f"{name}.{each}"
-        for name in modules()
-        for module in [importlib.import_module(name)]
-        for each in getattr(module, "__all__", ())
-        if not hasattr(module, each)
-    ]
-    assert missing == []
+    in_a_program_of_its_own(
+        "import importlib, sys, warnings\n"
+        "warnings.simplefilter('ignore', DeprecationWarning)\n"
+        "for name in sys.argv[1:]:\n"
+        "    module = importlib.import_module(name)\n"
+        "    for each in getattr(module, '__all__', ()):\n"
+        "        if not hasattr(module, each): print(name, each)"
+    )

@@ -14,7 +14,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString, PyWeakrefMethods, PyWeakrefReference};
 
-use crate::{cache, classes, error, functions, plain, text, versions};
+use crate::{cache, classes, error, functions, plain, text, twins, versions};
 
 /// How the params and results of one connection are decoded, and who is told what was left out of them.
 #[pyclass(frozen, module = "acp._core")]
@@ -83,6 +83,23 @@ impl Body {
             }
             (None, Some(text)) => plain::loads(py, text),
             (None, None) => Ok(py.None().into_bound(py)),
+        }
+    }
+
+    /// What the caller of a request gets for a result that does not fit. Where the official Python SDK is stood in for,
+    /// that is what the class of the result raises, which is pydantic's where that is in use.
+    #[cold]
+    fn refused(&self, py: Python<'_>, error: PyErr) -> PyErr {
+        let Decoding { version, options, .. } = *self.decoding.get();
+        match self.method.map(|method| method.result) {
+            Some(Type::Record(record)) if options.lax => {
+                let text = PyString::new(py, self.text.as_deref().unwrap_or("null"));
+                match classes::class(version, record) {
+                    Ok(class) => twins::refusal(&class.ty(py), text.as_any(), true, error),
+                    Err(_) => error,
+                }
+            }
+            _ => error,
         }
     }
 
@@ -220,7 +237,10 @@ impl ResponseReceived {
     /// The result as the method's type.
     fn result<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         match self.answer {
-            Answer::Result => self.body.decode(py, "result", |method| method.result),
+            Answer::Result => self
+                .body
+                .decode(py, "result", |method| method.result)
+                .map_err(|error| self.body.refused(py, error)),
             Answer::Error(..) | Answer::Mismatch(_) => {
                 Err(PyValueError::new_err("the response has no result; its outcome tells"))
             }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 import logging
 from typing import Any
 
@@ -13,6 +15,7 @@ import acp
 import acp.schema as schema
 import acp.v2.schema as v2
 from acp._errors import wire_error
+from acp.client.connection import ClientSideConnection
 
 SECRET = "hunter2"
 
@@ -115,12 +118,44 @@ def test_it_is_a_value_error_with_our_own_as_its_cause() -> None:
 
 def test_a_peer_gets_the_answer_that_it_gets_without_pydantic() -> None:
     error = refused(schema.PlanEntry, content={SECRET: SECRET}, priority=SECRET, status="pending")
-    answer = wire_error(error, method="session/prompt", expose=True)
+    answer = wire_error(error, method="session/prompt", expose=True, official=True)
     assert answer.code == -32602
-    assert [(row["loc"], row["type"]) for row in answer.data] == [
+    assert [(row["loc"], row["type"]) for row in answer.data["errors"]] == [
         (row["loc"] and list(row["loc"]), row["type"]) for row in error.__cause__.errors()
     ]
     assert SECRET not in repr(answer)
+
+
+def test_on_endpoints_an_object_that_a_handler_makes_wrong_is_its_own_fault() -> None:
+    error = refused(schema.PlanEntry, content={SECRET: SECRET}, priority=SECRET, status="pending")
+    answer = wire_error(error, method="session/prompt")
+    assert (answer.code, answer.data) == (-32603, {"type": "ValidationError"})
+
+
+async def answered_with(result: dict[str, Any]) -> Exception:
+    """What the caller of `session/new` on a drop-in connection gets for a result."""
+    ours, theirs = acp.memory_pair()
+    client = ClientSideConnection(object(), ours)
+    try:
+        calling = asyncio.ensure_future(client.new_session(cwd="/"))
+        request = json.loads(await theirs.receive())
+        answer = {"jsonrpc": "2.0", "id": request["id"], "result": result}
+        await theirs.send(json.dumps(answer).encode() + b"\n")
+        with pytest.raises(ValueError, match="session") as caught:
+            await calling
+        return caught.value
+    finally:
+        await client.close()
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_a_result_that_does_not_fit_raises_the_error_of_pydantic(anyio_backend: str) -> None:
+    with anyio.fail_after(10):
+        error = await answered_with({"sessionId": 5})
+    assert isinstance(error, pydantic.ValidationError)
+    assert isinstance(error.__cause__, acp.ValidationError)
+    (row,) = error.errors()
+    assert (row["type"], row["loc"][-1]) == ("string_type", "sessionId")
 
 
 def test_an_exception_of_pydantic_for_anything_else_is_no_fault_of_the_params() -> None:
@@ -151,8 +186,9 @@ async def test_bad_params_and_a_handler_that_builds_badly_tell_no_values(
 
 
 async def ask(connection: Any) -> None:
-    for params in ({"cwd": "/", "mcpServers": []}, {"cwd": {SECRET: SECRET}}):
+    asked = {-32603: {"cwd": "/", "mcpServers": []}, -32602: {"cwd": {SECRET: SECRET}}}
+    for code, params in asked.items():
         with pytest.raises(acp.RequestError) as caught:
             await connection.request("session/new", params)
-        assert caught.value.code == -32602
+        assert caught.value.code == code
         assert SECRET not in repr((caught.value.message, caught.value.data))
