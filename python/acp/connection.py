@@ -122,6 +122,8 @@ class Connection:
         self._timed: TimedTransport | None = None
         if receive_timeout is not None:
             transport = self._timed = TimedTransport(transport, receive_timeout)
+        # These two names are looked at from outside, also by the official SDK's own tests.
+        self._transport = transport
         chosen = ConnectionOptions(**options) if options else _defaults()
         self.inner = _Connection(side, routes, transport, chosen, profile)
         """What does the work; part of this library alone."""
@@ -131,6 +133,10 @@ class Connection:
         if listening:
             self._host = asyncio.create_task(self.inner.run(), name=f"acp {side}")
             self._host.add_done_callback(self.inner.ended)
+
+    @property
+    def _disconnected(self) -> bool:
+        return self.inner.is_closing
 
     async def main_loop(self) -> None:
         """Serves the connection, when it was made with `listening=False`, until its input ends or

@@ -373,3 +373,9 @@ async def test_a_call_that_is_cancelled_leaves_nothing() -> None:
         await peer.answer(0, {})
         await peer.request(1, "x")
         assert (await peer.receive())["id"] == 1
+
+
+async def test_private_names_that_programs_look_at_tell_what_they_did() -> None:
+    async with raw(nothing, receive_timeout=5) as (connection, _):
+        assert (connection._disconnected, connection._transport._receive_timeout) == (False, 5)
+    assert connection._disconnected

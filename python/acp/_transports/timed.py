@@ -27,7 +27,7 @@ class TimedTransport(Transport):
 
     def __init__(self, transport: Transport, seconds: float) -> None:
         self._transport = transport
-        self._seconds = seconds
+        self._receive_timeout = seconds
         self.failure: RequestError | None = None
         """What the wait has ended with."""
 
@@ -36,7 +36,7 @@ class TimedTransport(Transport):
 
     async def receive(self) -> bytes:
         try:
-            with fail_after(self._seconds):
+            with fail_after(self._receive_timeout):
                 return await self._transport.receive()
         except TimeoutError as exc:
             self.failure = RequestError.internal_error({"details": "Agent timeout"})
