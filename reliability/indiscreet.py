@@ -119,6 +119,8 @@ async def facing(
         async with opened(made, handshake=only != "initialize") as (connection, peer):
             yield connection, peer
         return
+    # The texts of a handler's exceptions are shown there, as by the official SDK, unless it is told.
+    options.setdefault("expose_internal_errors", False)
     if behave is None:
         handlers: Any = Nothing() if side == "agent" else Silent()
     else:

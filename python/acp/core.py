@@ -56,7 +56,7 @@ async def run_agent(
         output_stream: The client's output: a StreamReader.
         use_unstable_protocol: Whether unstable methods reach the agent.
         stdio_buffer_limit_bytes: Longest message read from the standard streams, in bytes, where
-            that is more than the 64 MiB of every connection. `limits` may set less.
+            it is given and that is more than `Limits.max_message_bytes`. `limits=` wins.
         **connection_kwargs: The fields of `ConnectionOptions`, `observers`, `receive_timeout`.
 
     It runs on asyncio, and raises RuntimeError on trio.
@@ -82,9 +82,11 @@ def _stdio(limit: int, options: dict[str, Any]) -> Transport:
     from acp._limits import Limits
     from acp._transports.stdio import stdio_transport
 
-    limits = Limits.from_environment()
-    longest = max(limit, limits.max_message_bytes)
-    options.setdefault("limits", replace(limits, max_message_bytes=longest))
+    # The default is what the official SDK has, and says nothing about what this program wants.
+    if limit != DEFAULT_STDIO_BUFFER_LIMIT_BYTES:
+        limits = Limits.from_environment()
+        longest = max(limit, limits.max_message_bytes)
+        options.setdefault("limits", replace(limits, max_message_bytes=longest))
     return stdio_transport()
 
 

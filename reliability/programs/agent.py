@@ -49,4 +49,5 @@ if __name__ == "__main__":
     if len(sys.argv) > 2:
         serve(int(sys.argv[1]), sys.argv[2], int(sys.argv[3]))
     else:
-        asyncio.run(acp.run_agent(Answering(), stdio_buffer_limit_bytes=int(sys.argv[1])))
+        limits = acp.Limits(max_message_bytes=int(sys.argv[1]))
+        asyncio.run(acp.run_agent(Answering(), limits=limits))
