@@ -119,7 +119,7 @@ async def facing(
         async with opened(made, handshake=only != "initialize") as (connection, peer):
             yield connection, peer
         return
-    # The texts of a handler's exceptions are shown there, as by the official SDK, unless it is told.
+    # It shows the texts of exceptions, as the official SDK does, unless it is told not to.
     options.setdefault("expose_internal_errors", False)
     if behave is None:
         handlers: Any = Nothing() if side == "agent" else Silent()
