@@ -11,6 +11,7 @@ use acp_core::schema::generated::{V1, V2};
 use acp_core::schema::table::{Default, Extra, Flags, Record, Schema, Type};
 use pyo3::exceptions::{PyImportError, PyTypeError};
 use pyo3::ffi;
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyString, PyType};
@@ -353,10 +354,11 @@ fn check(
     };
     let mut names = Vec::with_capacity(record.fields.len());
     for (index, field) in record.fields.iter().enumerate() {
-        let slot = ty.getattr_opt(field.name)?.and_then(|member| {
+        let own = PyString::intern(py, field.name);
+        let slot = ty.getattr_opt(&own)?.and_then(|member| {
             let attribute = member
-                .getattr("__name__")
-                .is_ok_and(|name| name.eq(field.name).is_ok_and(|same| same));
+                .getattr(intern!(py, "__name__"))
+                .is_ok_and(|name| name.is(&own) || name.eq(&own).is_ok_and(|same| same));
             Some((slot_offset(&member, ty, size).filter(|_| attribute)?, member))
         });
         let (offset, member) =
@@ -364,11 +366,14 @@ fn check(
         class.offsets[index] = offset;
         class.defaults[index] = shared_default(py, version, field)?;
         class.made |= u64::from(class.defaults[index].is_null()) << index;
-        names.push(PyString::intern(py, field.name).unbind());
+        names.push(own.unbind());
         for alias in std::iter::once(field.wire).chain(field.alias) {
             // Attribute access by wire name costs nothing when it is the same slot.
-            if alias != field.name && !alias.starts_with('_') && !ty.hasattr(alias)? {
-                ty.setattr(alias, &member)?;
+            if alias != field.name && !alias.starts_with('_') {
+                let alias = PyString::intern(py, alias);
+                if !ty.hasattr(&alias)? {
+                    ty.setattr(&alias, &member)?;
+                }
             }
         }
     }
