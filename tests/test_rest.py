@@ -249,6 +249,31 @@ async def test_a_handler_goes_on_at_rest(make: Callable[[], Pair]) -> None:
         await until(lambda: tasks.names == ["acp client"])
 
 
+def task_groups() -> int:
+    """How many there are."""
+    gc.collect()
+    return sum(type(each).__name__ == "TaskGroup" for each in gc.get_objects())
+
+
+@both_kinds
+@asyncio_only
+async def test_a_connection_at_rest_has_no_task_group(make: Callable[[], Pair]) -> None:
+    before = task_groups()
+    async with client_at_rest(make, recorder := Recorder()) as (client, peer, tasks):
+        await until(lambda: task_groups() == before)
+        for session in "ab":
+            recorder.go = anyio.Event()
+            await peer.send(chunk("x", session))
+            await until(lambda session=session: recorder.started[-1:] == ["x"])
+            await until(lambda: len(tasks.names) > 1)
+            assert task_groups() == before + 1
+            recorder.go.set()
+            await rested(client)
+            await until(lambda: task_groups() == before)
+            assert tasks.names == ["acp client"]
+            recorder.started.clear()
+
+
 @both_kinds
 @asyncio_only
 async def test_a_connection_that_is_cancelled_at_rest_sends_what_is_queued_and_ends(
