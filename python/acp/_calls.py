@@ -23,14 +23,22 @@ class Call:
     """One request of ours."""
 
     # Every request has one of these: what few need is an attribute of its own only where it is set.
-    __slots__ = ("__dict__", "held", "id", "is_turn", "lane", "method", "settled", "slot")
+    __slots__ = (
+        "__dict__",
+        "answer",
+        "held",
+        "id",
+        "is_turn",
+        "lane",
+        "method",
+        "settled",
+        "slot",
+    )
 
     turn_cancelled = False
     """It is a turn that this side has cancelled."""
     failure: Exception | None = None
     """What has kept it from being sent."""
-    answer: Any = None
-    """The answer, once it is here, where somebody looks for it."""
     opening: Callable[[Any], None] | None = None
     """Called with the answer when it is read, before anything behind it is looked at."""
     taken: Callable[[], None] | None = None
@@ -71,6 +79,8 @@ class Call:
         """Nothing more can happen to it on the wire: the answer is here, though perhaps not yet
         handed over, or nobody wants it, or none can come.
         """
+        self.answer: Any = None
+        """The answer, once it is here."""
         self.slot = slot
         """Where its caller waits for the answer, or who looks for it finds it."""
 

@@ -11,11 +11,12 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
-from acp._transports.base import Transport, may_offer
+from acp._transports.base import may_offer
 from acp._transports.lines import Lines
+from acp._transports.passing import PassingTransport
 
 if TYPE_CHECKING:
-    from acp.exceptions import ConnectionClosed
+    from acp._transports.base import Transport
 
 __all__ = ("LineObserver", "observed")
 
@@ -23,19 +24,16 @@ LineObserver = Callable[[Literal["sent", "received", "stderr"], str], object]
 """Gets each line with where it was seen."""
 
 
-class ObservedTransport(Transport):
+class ObservedTransport(PassingTransport):
     """Passes everything on to another transport, and shows its lines."""
 
     def __init__(self, transport: Transport, observer: LineObserver) -> None:
-        self._transport = transport
+        super().__init__(transport)
         self._sent = Lines(partial(observer, "sent"), "on_line")
         self._received = Lines(partial(observer, "received"), "on_line")
         self._closed = False
         stderr = Lines(partial(observer, "stderr"), "on_line")
         transport.observe_stderr(lambda line: stderr.add(f"{line}\n".encode()))
-
-    async def open(self) -> None:
-        await self._transport.open()
 
     async def receive(self) -> bytes:
         data = await self._transport.receive()
@@ -56,31 +54,22 @@ class ObservedTransport(Transport):
         return self._transport.rest()
 
     async def send(self, data: bytes | memoryview) -> None:
-        await self._transport.send(data)
+        await super().send(data)
         self._sent.add(bytes(data))
 
-    def part_of(self, data: memoryview) -> memoryview:
-        return self._transport.part_of(data)
-
     def send_nowait(self, data: bytes | memoryview) -> int:
-        sent = self._transport.send_nowait(data)
+        sent = super().send_nowait(data)
         self._sent.add(bytes(data[:sent]))
         return sent
 
     async def close(self) -> None:
         try:
-            await self._transport.close()
+            await super().close()
         finally:
             if not self._closed:
                 self._closed = True
                 self._sent.end()
                 self._received.end()
-
-    def observe_stderr(self, take: Callable[[str], object]) -> None:
-        self._transport.observe_stderr(take)
-
-    def closed_error(self) -> ConnectionClosed:
-        return self._transport.closed_error()
 
 
 def observed(transport: Transport, on_line: LineObserver) -> Transport:
