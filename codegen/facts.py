@@ -77,12 +77,11 @@ class Reader:
             if add["name"] in raw:
                 raise FactError(f"additions.toml: {add['name']} exists already")
             raw[add["name"]] = {"k": "rec", "f": add["fields"], "reason": add["reason"]}
-        if self.number == 1:
-            former = load_toml("former.toml")
-            if known := raw.keys() & former["types"].keys():
-                raise FactError(f"former.toml: {sorted(known)} exist already")
-            for name, t in former["types"].items():
-                raw[name] = {**t, "reason": former["reason"]}
+        former = load_toml("former.toml") if self.number == 1 else {"types": {}}
+        if known := raw.keys() & former["types"].keys():
+            raise FactError(f"former.toml: {sorted(known)} exist already")
+        for name, t in former["types"].items():
+            raw[name] = {**t, "reason": former["reason"]}
         for name, t in raw.items():
             self.types[name] = self.definition(name, t)
         for add in self.additions.get("variant", []):
@@ -90,10 +89,6 @@ class Reader:
         for name in sorted(n for n, t in self.types.items() if isinstance(t, Record)):
             self.types[name].fields = self.flatten(name)
         self.tag_records()
-        for index, name in enumerate(
-            sorted(n for n, t in self.types.items() if isinstance(t, Record))
-        ):
-            self.types[name].index = index
         for add in self.additions.get("field", []):
             if id(add) not in self.used:
                 raise FactError(f"additions.toml: no member fits {add}")
@@ -105,7 +100,10 @@ class Reader:
             hints=self.ir["hints"],
             domains={n: d for d, group in self.names["domains"].items() for n in group},
             domain_order=list(self.names["domains"]),
+            former=frozenset(former["types"]),
         )
+        for index, record in enumerate(version.records):
+            record.index = index
         for name in self.types:
             version.domain(name)
         return version

@@ -9,7 +9,7 @@ from __future__ import annotations
 from codegen.facts import load_toml
 from codegen.layout import MARK, WIDTH
 from codegen.model import Method, Union, Version
-from codegen.python import FOLDER
+from codegen.packages import FOLDER
 
 
 def files(versions: list[Version]) -> dict[str, str]:

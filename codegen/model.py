@@ -188,11 +188,24 @@ class Version:
     hints: dict[str, dict[str, Any]]
     domains: dict[str, str]
     domain_order: list[str]
+    former: frozenset[str] = frozenset()
+    """Types that only former releases have; their records have the last indexes."""
 
     @property
     def records(self) -> list[Record]:
         """In the order of their index."""
-        return [t for _, t in sorted(self.types.items()) if isinstance(t, Record)]
+        found = [t for _, t in sorted(self.types.items()) if isinstance(t, Record)]
+        return sorted(found, key=lambda t: t.name in self.former)
+
+    @property
+    def former_domains(self) -> list[str]:
+        """Domains of nothing but what former releases have; no other domain has any of it."""
+        kinds: dict[str, set[bool]] = {}
+        for name in self.types:
+            kinds.setdefault(self.domain(name), set()).add(name in self.former)
+        if mixed := [d for d, found in kinds.items() if len(found) > 1]:
+            raise FactError(f"names.toml: what only former releases have is with others in {mixed}")
+        return [d for d in self.domain_order if kinds.get(d) == {True}]
 
     def domain(self, name: str) -> str:
         if name not in self.domains:

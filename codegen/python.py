@@ -1,17 +1,17 @@
 """The schema objects, as Python source.
 
-Owns: `python/acp/_schema/v1`, `python/acp/_schema/v2` and the modules that re-export them.
+Owns: the modules of objects in `python/acp/_schema/v1` and `python/acp/_schema/v2`.
 Must not know: how objects are read, written or compared; that is the base class and the core.
 """
 
 from __future__ import annotations
 
-from codegen.facts import load_toml, schema_hash
+from codegen import packages
+from codegen.facts import load_toml
 from codegen.layout import MARK, WIDTH, bracketed, doc, from_line, piped, wrap
 from codegen.model import Enum, Expr, FactError, Field, Record, Scalar, Shape, Union, Version
 from codegen.prose import Prose
 
-FOLDER = "python/acp/_schema"
 PLAIN = {
     "null": "None",
     "bool": "bool",
@@ -21,38 +21,15 @@ PLAIN = {
     "f64": "float",
 }
 
-_UNIONS = """
-AuthMethod ContentBlock CursorAnchor ElicitationPropertySchema EmbeddedResourceResource
-InitialSessionConfigOption McpServer MessageMcpResponse MultiSelectItems PlanUpdateContent
-RequestId RequestPermissionOutcome SessionConfigOption SessionConfigSelectOptions SessionUpdate
-SetSessionConfigOptionRequest StateUpdate ToolCallContent
-"""
-NO_CLASSES = frozenset(_UNIONS.split())
-"""Not in `acp.schema`, since the official SDK has none of these names. Former releases of it had
-classes of some: programs look whether they are there, and then call them.
-"""
-
 
 def files(versions: list[Version]) -> dict[str, str]:
     """Every module of objects, and the modules that export them."""
-    out = {f"{FOLDER}/__init__.py": package()}
+    out = {f"{packages.FOLDER}/__init__.py": packages.root()}
     for version in versions:
-        out |= Objects(version).files()
+        objects = Objects(version)
+        out |= objects.files()
+        out |= packages.files(version, objects.home)
     return out
-
-
-def package() -> str:
-    return (
-        '"""The generated objects of each protocol version.\n\n'
-        "Owns the digest of the facts that they were made from. "
-        "Importing this package imports no version.\n\n"
-        f'{MARK}\n"""\n\n'
-        "from __future__ import annotations\n\n"
-        "from typing import Final\n\n"
-        '__all__ = ["SCHEMA_HASH"]\n\n'
-        f'SCHEMA_HASH: Final = "{schema_hash()}"\n'
-        '"""Digest of the facts; the extension carries the same one."""\n'
-    )
 
 
 class Objects:
@@ -61,8 +38,6 @@ class Objects:
     def __init__(self, version: Version) -> None:
         self.version = version
         self.prose = Prose(version)
-        self.package = f"acp._schema.v{version.number}"
-        self.folder = f"{FOLDER}/v{version.number}"
         names = load_toml("names.toml")
         self.groups = {n: [c for c in g if c in version.types] for n, g in names["aliases"].items()}
         self.groups = {n: g for n, g in self.groups.items() if g}
@@ -75,10 +50,7 @@ class Objects:
         out = {}
         for domain in self.version.domain_order:
             if made := self.domain(domain):
-                out[f"{self.folder}/{domain}.py"] = made
-        out[f"{self.folder}/__init__.py"] = self.root()
-        for module in self.exports():
-            out[f"python/{module.replace('.', '/')}.py"] = self.export(module)
+                out[packages.path(packages.module(self.version, domain))] = made
         return out
 
     # -- modules ----------------------------------------------------------
@@ -135,7 +107,7 @@ class Objects:
         out = [from_line("typing", self.typing)]
         bases = sorted(self.bases & {"BaseModel", "RootModel"})
         first = [from_line("acp._schema.base", bases)] if base and bases else []
-        first += [from_line(f"{self.package}.{d}", n) for d, n in needed.items()]
+        first += [from_line(packages.module(self.version, d), n) for d, n in needed.items()]
         if first:
             out += ["", *first]
         block = []
@@ -143,7 +115,9 @@ class Objects:
             block += [from_line("collections.abc", abstract, "    "), ""]
         if core := self.checked & {"UNSET", "UnsetType"}:
             block.append(from_line("acp._core", core, "    "))
-        block += [from_line(f"{self.package}.{d}", n, "    ") for d, n in checked.items()]
+        block += [
+            from_line(packages.module(self.version, d), n, "    ") for d, n in checked.items()
+        ]
         if block:
             out += ["", "if TYPE_CHECKING:", *"\n".join(block).rstrip().split("\n")]
         return out
@@ -153,68 +127,7 @@ class Objects:
         for name in sorted(names):
             if name in self.version.types and self.version.domain(name) != domain:
                 groups.setdefault(self.version.domain(name), []).append(name)
-        return dict(sorted(groups.items()))
-
-    def root(self) -> str:
-        groups: dict[str, list[str]] = {}
-        for name, domain in sorted(self.home.items()):
-            groups.setdefault(domain, []).append(name)
-        number = self.version.number
-        head = "RECORDS: Final[tuple[type[BaseModel], ...]] = ("
-        records = [head, *(f"    {r.name}," for r in self.version.records), ")"]
-        lines = [
-            f'"""The objects of protocol version {number}; importing this gives them to the core.',
-            "",
-            MARK,
-            '"""',
-            "",
-            "from __future__ import annotations",
-            "",
-            "from typing import TYPE_CHECKING, Final",
-            "",
-            "from acp import _core",
-            "from acp._schema import SCHEMA_HASH",
-            *(from_line(f"{self.package}.{d}", n) for d, n in sorted(groups.items())),
-            "",
-            "if TYPE_CHECKING:",
-            "    from acp._schema.base import BaseModel",
-            "",
-            bracketed("__all__ = [", [f'"{n}"' for n in sorted(self.home)], "]"),
-            "",
-            *records,
-            "",
-            f"_core.register({number}, SCHEMA_HASH, RECORDS)",
-        ]
-        return "\n".join(lines) + "\n"
-
-    def exports(self) -> list[str]:
-        number = self.version.number
-        return [f"acp.v{number}.schema", *(["acp.schema"] if number == 1 else [])]
-
-    def export(self, module: str) -> str:
-        number = self.version.number
-        about = f"The objects of protocol version {number}."
-        there = set(self.home)
-        if module == "acp.schema":
-            about += "\n\nThe same classes as in `acp.v1.schema`."
-            there -= NO_CLASSES
-        names = sorted([*there, "BaseModel"])
-        return "\n".join(
-            [
-                f'"""{about}',
-                "",
-                MARK,
-                '"""',
-                "",
-                "from __future__ import annotations",
-                "",
-                "from acp._schema.base import BaseModel",
-                from_line(self.package, sorted(there)),
-                "",
-                bracketed("__all__ = [", [f'"{n}"' for n in names], "]"),
-                "",
-            ]
-        )
+        return dict(sorted(groups.items(), key=lambda i: packages.module(self.version, i[0])))
 
     # -- aliases ----------------------------------------------------------
 

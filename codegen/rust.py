@@ -117,6 +117,7 @@ class Tables:
             "",
             f"/// The schema of protocol version {number}.",
             f"pub static V{number}: Schema = Schema {{ version: {number}, records: RECORDS, "
+            f"former: {sum(r.name not in self.version.former for r in records)}, "
             "types: types::TYPES, methods: methods::METHODS };",
             "",
             f"static RECORDS: &[&Record] = &[{', '.join(refs)}];",

@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine
 
     from acp._ending import Life
-    from acp._observing import StreamObserver
     from acp._options import ConnectionOptions
     from acp._router import Routes
+    from acp._stream_events import StreamObserver
     from acp._termination import Termination
     from acp._transports.base import Transport
     from acp.exceptions import ConnectionClosed

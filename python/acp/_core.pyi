@@ -113,8 +113,12 @@ class Model:
     def _fill_unchecked(self, values: Mapping[str, Any]) -> None:
         """Takes members as they are."""
 
-def register(version: int, schema_hash: str, classes: Sequence[type[Model]]) -> None:
+def register(
+    version: int, schema_hash: str, classes: Sequence[type[Model]], *, former: bool = False
+) -> None:
     """Makes `classes` the objects of protocol `version`, in the order of the version's records.
+
+    With `former` they are those that only former releases have, which are registered by themselves.
 
     Checks each slot (object member, writable, inside the instance) and that `schema_hash` is the
     core's own.

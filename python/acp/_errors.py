@@ -6,7 +6,6 @@ the package maps exceptions to codes.
 
 from __future__ import annotations
 
-import json
 from typing import Any, NamedTuple, cast
 
 from acp._validation import validation_errors
@@ -118,8 +117,12 @@ def _members(text: str) -> dict[str, Any]:
 
     Only objects: a text that happens to be a number or a word is a text.
     """
+    if not text.startswith("{"):
+        return {}
+    import json
+
     try:
-        found: Any = json.loads(text) if text.startswith("{") else None
+        found: Any = json.loads(text)
     except (ValueError, RecursionError):
         return {}
     return cast("dict[str, Any]", found) if isinstance(found, dict) else {}

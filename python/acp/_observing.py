@@ -1,7 +1,7 @@
 """Users' functions that look at the messages of one connection, as JSON.
 
-Owns what an observer gets, and that none of them costs a message: they see what has arrived before
-it is handled, and what goes to the transport. It changes nothing and knows no method.
+Owns when an observer is called, and that none of them costs a message: they see what has arrived
+before it is handled, and what goes to the transport. It changes nothing and knows no method.
 """
 
 from __future__ import annotations
@@ -9,45 +9,27 @@ from __future__ import annotations
 import functools
 import inspect
 import logging
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
-from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from acp._core import decode
 from acp._spawned import Spawned
+from acp._stream_events import StreamDirection, StreamEvent
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable
+
     from acp._inbox import Inbox
     from acp._limits import Limits
     from acp._outbox import Outbox
+    from acp._stream_events import StreamObserver
     from acp._workers import Workers
 
-__all__ = ("Observers", "StreamDirection", "StreamEvent", "StreamObserver", "observe")
+__all__ = ("Observers", "observe")
 
 _log = logging.getLogger("acp")
 
 _MOST_AWAITED = 1024
 """Observations that may be awaited at once."""
-
-
-class StreamDirection(str, Enum):
-    """Which way a message goes, seen from the connection."""
-
-    INCOMING = "incoming"
-    OUTGOING = "outgoing"
-
-
-@dataclass(frozen=True, slots=True)
-class StreamEvent:
-    """One message as an observer sees it: a copy, which nobody else reads."""
-
-    direction: StreamDirection
-    message: dict[str, Any]
-
-
-StreamObserver = Callable[[StreamEvent], Awaitable[None] | None]
-"""Looks at messages; what it returns is awaited beside the connection, when it can be."""
 
 
 def observe(

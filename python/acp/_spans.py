@@ -12,6 +12,7 @@ import logging
 import re
 import sys
 from copy import copy
+from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
 from acp._core import Model, __version__, decode
@@ -35,17 +36,22 @@ _MOST_CARRIED = 8192
 _TOKEN = r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+"
 _VALUE = r"[!#-+\--:<-\[\]-~]*"
 _PROPERTY = rf"[ \t]*;[ \t]*{_TOKEN}(?:[ \t]*=[ \t]*{_VALUE})?"
-_FORMS = {
-    "traceparent": re.compile(r"(?!ff)[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}"),
-    "tracestate": re.compile(
-        r"(?:[a-z][_0-9a-z*/-]{0,255}|[a-z0-9][_0-9a-z*/-]{0,240}@[a-z][_0-9a-z*/-]{0,13})"
-        r"=[ -+\--<>-~]{0,255}[!-+\--<>-~]"
-    ),
-    "baggage": re.compile(rf"{_TOKEN}[ \t]*=[ \t]*{_VALUE}(?:{_PROPERTY})*"),
-}
-"""The keys at the root of `_meta` that the protocol reserves, and what W3C says a member of their
-values looks like.
-"""
+_CARRIED = ("traceparent", "tracestate", "baggage")
+"""The keys at the root of `_meta` that the protocol reserves."""
+
+
+@cache
+def _form(key: str) -> re.Pattern[str]:
+    """What W3C says a member of the value of a reserved key looks like."""
+    forms = {
+        "traceparent": r"(?!ff)[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}",
+        "tracestate": (
+            r"(?:[a-z][_0-9a-z*/-]{0,255}|[a-z0-9][_0-9a-z*/-]{0,240}@[a-z][_0-9a-z*/-]{0,13})"
+            r"=[ -+\--<>-~]{0,255}[!-+\--<>-~]"
+        ),
+        "baggage": rf"{_TOKEN}[ \t]*=[ \t]*{_VALUE}(?:{_PROPERTY})*",
+    }
+    return re.compile(forms[key])
 
 
 def tracer_of(telemetry: bool | None) -> Tracer | None:
@@ -157,7 +163,7 @@ class Spans:
     def _meta(self, span: Span, given: Any) -> dict[str, Any] | None:
         """`_meta` with the trace context; None where nothing is to be added."""
         own = cast("dict[str, Any]", given) if isinstance(given, dict) else {}
-        if (given and not own) or not _FORMS.keys().isdisjoint(own):
+        if (given and not own) or not own.keys().isdisjoint(_CARRIED):
             return None
         if not span.get_span_context().is_valid:
             return None
@@ -165,7 +171,7 @@ class Spans:
         with self._failures:
             self._propagate.inject(carrier, self._trace.set_span_in_context(span))
         # What else the program propagates has no place in the protocol.
-        added = {key: value for key, value in carrier.items() if key in _FORMS}
+        added = {key: value for key, value in carrier.items() if key in _CARRIED}
         return {**own, **added} if added else None
 
     def turn_began(self, session: str | None, span: Span) -> None:
@@ -229,7 +235,7 @@ class Spans:
         if not isinstance(meta, dict):
             return {}
         own = cast("dict[str, Any]", meta)
-        return {key: own[key] for key in _FORMS if _fits(key, own.get(key))}
+        return {key: own[key] for key in _CARRIED if _fits(key, own.get(key))}
 
     # Spans.
 
@@ -259,4 +265,4 @@ def _fits(key: str, value: Any) -> bool:
     if not isinstance(value, str) or len(value) > _MOST_CARRIED:
         return False
     members = value.split(",")
-    return all(_FORMS[key].fullmatch(member.strip(" \t")) for member in members)
+    return all(_form(key).fullmatch(member.strip(" \t")) for member in members)

@@ -15,7 +15,6 @@ from acp._calls import plain_outcome
 from acp._connection import Connection as _Connection
 from acp._given import as_transport, require_asyncio
 from acp._lazy import passing_on
-from acp._observing import StreamDirection, StreamEvent, StreamObserver
 from acp._one_handler import JsonValue, MethodHandler, OneHandler
 from acp._options import ConnectionOptions
 from acp._profile import DROP_IN, RAW, Profile
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from acp._router import Routes
+    from acp._stream_events import StreamDirection, StreamEvent, StreamObserver
     from acp._transports.base import Transport
 
 __all__ = [
@@ -40,7 +40,9 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:
-    __getattr__ = passing_on(__name__, "acp.exceptions", "acp.task", "acp._transport")
+    __getattr__ = passing_on(
+        __name__, "acp._stream_events", "acp.exceptions", "acp.task", "acp._transport"
+    )
 
 _log = logging.getLogger("acp")
 

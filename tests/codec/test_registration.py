@@ -12,8 +12,10 @@ from acp import _core
 from acp._schema import SCHEMA_HASH
 from acp._schema import v1 as schema
 from acp._schema.base import BaseModel
+from acp._schema.v1 import former
 
 CLASSES: list[type[Any]] = list(schema.RECORDS)
+FORMER: list[type[Any]] = list(former.RECORDS)
 NAMES = [cls.__name__ for cls in CLASSES]
 
 
@@ -53,6 +55,19 @@ def test_a_missing_or_further_class_is_refused() -> None:
     for classes in (CLASSES[:-1], [*CLASSES, CLASSES[-1]], []):
         with pytest.raises(ImportError, match="belong together"):
             _core.register(1, SCHEMA_HASH, classes)
+
+
+def test_the_classes_of_former_releases_are_registered_by_themselves() -> None:
+    with pytest.raises(ImportError, match="registered already"):
+        _core.register(1, SCHEMA_HASH, FORMER, former=True)
+    for classes in (CLASSES, [*CLASSES, *FORMER], FORMER[1:], []):
+        with pytest.raises(ImportError, match="belong together"):
+            _core.register(1, SCHEMA_HASH, classes, former=True)
+    with pytest.raises(ImportError, match="belong together"):
+        _core.register(1, SCHEMA_HASH, [*CLASSES, *FORMER])
+    # Version 2 has none.
+    with pytest.raises(ImportError, match="belong together"):
+        _core.register(2, SCHEMA_HASH, [], former=True)
 
 
 def test_classes_in_another_order_are_refused() -> None:
@@ -140,7 +155,7 @@ def test_a_failed_registration_leaves_the_registered_classes_as_they_are() -> No
 
 
 def test_every_class_has_exactly_the_slots_of_its_fields() -> None:
-    for cls in CLASSES:
+    for cls in (*CLASSES, *FORMER):
         facts = {name for name, *_ in _core.field_facts(cls)}
         slots = {name for base in cls.__mro__ for name in base.__dict__.get("__slots__", ())}
         constants = {name for name in facts - slots if isinstance(getattr(cls, name), str)}

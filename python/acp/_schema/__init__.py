@@ -11,5 +11,5 @@ from typing import Final
 
 __all__ = ["SCHEMA_HASH"]
 
-SCHEMA_HASH: Final = "e2e47c7a7eb421643e0ca092cc417952ced6d613ec7bd8d7058c4626b445e22c"
+SCHEMA_HASH: Final = "5719881f4a89227fa5aa96058781e9a985b7c24df632e4d0cae89e4965ef2bf9"
 """Digest of the facts; the extension carries the same one."""

@@ -25,8 +25,11 @@ def types(owner: type[Model]) -> dict[str, Any]:
         package = base.__module__.rpartition(".")[0]
         if not package.startswith("acp._schema.v"):
             continue
-        # The classes and aliases of a version are all in its package.
-        names = vars(importlib.import_module(package)) | {
+        # The classes and aliases of a version are all in its package, but those of former releases.
+        version = ".".join(package.split(".")[:3])
+        names = {
+            **vars(importlib.import_module(version)),
+            **vars(importlib.import_module(package)),
             "Any": Any,
             "Literal": Literal,
             "UnsetType": UnsetType,

@@ -56,9 +56,12 @@ impl<'py> PyBuild<'py> {
         Ok(Self { py: root.py(), classes: classes::all(version)?, root: Some(root) })
     }
 
-    fn class(&self, record: &Record) -> &'static Class {
-        // The registry has one class per record of the version.
-        &self.classes[record.index]
+    #[inline]
+    fn class(&self, record: &Record) -> PyResult<&'static Class> {
+        match self.classes.get(record.index) {
+            Some(class) => Ok(class),
+            None => classes::former(self.py, record),
+        }
     }
 }
 
@@ -155,7 +158,7 @@ impl<'py, I: ToPython<'py>> Build<I> for PyBuild<'py> {
 
     #[inline]
     fn begin(&mut self, record: &'static Record) -> PyResult<Filling<'py>> {
-        let class = self.class(record);
+        let class = self.class(record)?;
         let object = match self.root.take() {
             Some(root) => root,
             None => class.allocate(self.py)?,
@@ -214,7 +217,9 @@ impl<'py, I: ToPython<'py>> Build<I> for PyBuild<'py> {
         record: &'static Record,
     ) -> Option<Self::Value> {
         let (object, _) = input.object(self.py, value)?;
-        object.is_instance(&self.class(record).ty(self.py)).unwrap_or(false).then_some(object)
+        // Where the class was never loaded, nothing is an object of it.
+        let class = self.class(record).ok()?;
+        object.is_instance(&class.ty(self.py)).unwrap_or(false).then_some(object)
     }
 
     #[inline]
@@ -225,9 +230,8 @@ impl<'py, I: ToPython<'py>> Build<I> for PyBuild<'py> {
         union: &'static Union,
     ) -> Option<Self::Value> {
         let (object, class) = input.object(self.py, value)?;
-        // A class of the other version has a record of the same name at times, but never the same one.
-        let own = self.classes.get(class.record.index);
-        let own = own.is_some_and(|own| std::ptr::eq(own.record, class.record));
+        // A class of the other version has a record of the same name at times.
+        let own = self.classes.first().is_some_and(|own| own.version() == class.version());
         (own && union.has(class.record)).then_some(object)
     }
 }

@@ -1,7 +1,8 @@
 //! The Python classes of the schema, and where their slots are.
 //!
-//! Owns the registry that `acp._core.register` fills once per protocol version. A class that is registered lives for
-//! ever. Everything that writes a slot by its offset relies on the checks made here.
+//! Owns the registry that `acp._core.register` fills: once per protocol version, and once more with the classes of
+//! version 1 that no method has, when one of them is asked for. A class that is registered lives for ever. Everything
+//! that writes a slot by its offset relies on the checks made here.
 
 use std::borrow::Cow;
 use std::sync::OnceLock;
@@ -60,14 +61,16 @@ pub struct Tag {
     pub value: Py<PyString>,
 }
 
-/// The classes of one protocol version.
+/// The classes of one protocol version, or those that only former releases have.
 struct Classes {
     classes: Vec<Class>,
     /// Places in `classes` by the address of the type: open addressing, at most half full.
     by_type: Box<[(usize, usize)]>,
 }
 
-static VERSIONS: [OnceLock<Classes>; 2] = [OnceLock::new(), OnceLock::new()];
+/// Those of version 1, of version 2, and of former releases of version 1.
+static PARTS: [OnceLock<Classes>; 3] = [OnceLock::new(), OnceLock::new(), OnceLock::new()];
+const FORMER: usize = 2;
 
 /// The tables of a protocol version.
 pub fn schema(version: u16) -> PyResult<&'static Schema> {
@@ -99,7 +102,7 @@ impl Classes {
 /// The class whose type is exactly `ty`.
 #[inline]
 fn exact(ty: *mut ffi::PyTypeObject) -> Option<&'static Class> {
-    VERSIONS.iter().filter_map(OnceLock::get).find_map(|classes| classes.find(ty))
+    PARTS.iter().filter_map(OnceLock::get).find_map(|classes| classes.find(ty))
 }
 
 /// The registered class of an object: its own or, for an object of a user's subclass, the nearest one above.
@@ -142,16 +145,30 @@ pub fn above(ty: &Bound<'_, PyType>) -> Option<&'static Class> {
 }
 
 /// The registered class of a record.
-pub fn class(version: u16, record: &Record) -> PyResult<&'static Class> {
-    let found = all(version)?.get(record.index);
-    found.ok_or_else(|| {
-        PyImportError::new_err("the schema classes and the extension do not belong together")
-    })
+pub fn class(py: Python<'_>, version: u16, record: &Record) -> PyResult<&'static Class> {
+    all(version)?.get(record.index).map_or_else(|| former(py, record), Ok)
 }
 
-/// The registered classes of a version, each at its record's index.
+/// The class of a record that only former releases have; it is loaded first where none was asked for before.
+#[cold]
+pub fn former(py: Python<'_>, record: &Record) -> PyResult<&'static Class> {
+    let part = &PARTS[FORMER];
+    if part.get().is_none() {
+        py.import("acp._schema.v1.former")?;
+    }
+    let index = record.index.checked_sub(V1.former);
+    let found = part.get().zip(index).and_then(|(part, index)| part.classes.get(index));
+    found.filter(|class| std::ptr::eq(class.record, record)).ok_or_else(strangers)
+}
+
+fn strangers() -> PyErr {
+    PyImportError::new_err("the schema classes and the extension do not belong together")
+}
+
+/// The registered classes of a version, each at its record's index; without those of former releases.
 pub fn all(version: u16) -> PyResult<&'static [Class]> {
-    let classes = VERSIONS.get(usize::from(version).wrapping_sub(1)).and_then(OnceLock::get);
+    let part = usize::from(version).wrapping_sub(1);
+    let classes = PARTS[..FORMER].get(part).and_then(OnceLock::get);
     classes.map(|classes| classes.classes.as_slice()).ok_or_else(|| {
         PyImportError::new_err(format!(
             "the classes of protocol version {version} are not loaded; import acp.v{version}.schema"
@@ -256,7 +273,7 @@ impl Class {
         match (self.record.fields[field].default, self.record.fields[field].ty) {
             (Default::EmptyList, _) => Ok(pyo3::types::PyList::empty(py).into_any()),
             (Default::EmptyRecord, Type::Record(record)) => {
-                let class = class(self.version(), record)?;
+                let class = class(py, self.version(), record)?;
                 let object = class.allocate(py)?;
                 for field in 0..record.fields.len() {
                     class.put_default(&object, field)?;
@@ -268,16 +285,21 @@ impl Class {
     }
 }
 
-/// Checks `classes` and makes them the objects of a protocol version.
-pub fn register(py: Python<'_>, version: u16, classes: &[Bound<'_, PyType>]) -> PyResult<()> {
+/// Checks `classes` and makes them the objects of a protocol version, or of its former releases.
+pub fn register(
+    py: Python<'_>,
+    version: u16,
+    classes: &[Bound<'_, PyType>],
+    former: bool,
+) -> PyResult<()> {
     let schema = schema(version)?;
-    if classes.len() != schema.records.len() {
-        return Err(PyImportError::new_err(
-            "the schema classes and the extension do not belong together",
-        ));
+    let (current, older) = schema.records.split_at(schema.former);
+    let records = if former { older } else { current };
+    if classes.len() != records.len() || records.is_empty() {
+        return Err(strangers());
     }
     let mut made = Vec::with_capacity(classes.len());
-    for (record, ty) in schema.records.iter().zip(classes) {
+    for (record, ty) in records.iter().zip(classes) {
         made.push(check(py, version, record, ty)?);
     }
     let length = (made.len() * 2).next_power_of_two();
@@ -289,8 +311,8 @@ pub fn register(py: Python<'_>, version: u16, classes: &[Bound<'_, PyType>]) -> 
         }
         by_type[at] = (class.ty as usize, index);
     }
-    let place = &VERSIONS[usize::from(version) - 1];
-    place.set(Classes { classes: made, by_type }).map_err(|_| {
+    let part = if former { FORMER } else { usize::from(version) - 1 };
+    PARTS[part].set(Classes { classes: made, by_type }).map_err(|_| {
         PyImportError::new_err(
             "the schema classes of this version are registered already; acp cannot be loaded twice in a process, nor in a subinterpreter",
         )

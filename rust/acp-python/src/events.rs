@@ -94,7 +94,7 @@ impl Body {
         match self.method.map(|method| method.result) {
             Some(Type::Record(record)) if options.lax => {
                 let text = PyString::new(py, self.text.as_deref().unwrap_or("null"));
-                match classes::class(version, record) {
+                match classes::class(py, version, record) {
                     Ok(class) => twins::refusal(&class.ty(py), text.as_any(), true, error),
                     Err(_) => error,
                 }

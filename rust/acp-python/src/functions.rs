@@ -14,21 +14,23 @@ use crate::build::PyBuild;
 use crate::source::PySource;
 use crate::{classes, error, plain};
 
-/// Makes `classes` the objects of protocol `version`, in the order of the version's records.
+/// Makes `classes` the objects of protocol `version`, or those of its former releases, in the order of the records.
 #[pyfunction]
+#[pyo3(signature = (version, schema_hash, classes, *, former = false))]
 #[expect(clippy::needless_pass_by_value, reason = "a binding gets lists by value")]
 pub fn register(
     py: Python<'_>,
     version: u16,
     schema_hash: &str,
     classes: Vec<Bound<'_, PyType>>,
+    former: bool,
 ) -> PyResult<()> {
     if schema_hash != SCHEMA_HASH {
         return Err(PyImportError::new_err(
             "the schema modules and the extension were built from different facts; build both again",
         ));
     }
-    classes::register(py, version, &classes)
+    classes::register(py, version, &classes, former)
 }
 
 /// What is known about a field.

@@ -48,8 +48,8 @@ class CancelRequestNotification(BaseModel):
 class Error(BaseModel):
     """A JSON-RPC error.
 
-    Value of `AgentErrorMessage.error`, `ClientErrorMessage.error`, `ErrorStopReason.error` and
-    `IdleStateUpdate.error`. Stable part of protocol version 1.
+    Value of `ErrorStopReason.error`, `IdleStateUpdate.error`, `AgentErrorMessage.error` and
+    `ClientErrorMessage.error`. Stable part of protocol version 1.
 
     Members:
         code: required; JSON-RPC error code, signed 32 bits.

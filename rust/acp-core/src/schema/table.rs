@@ -324,6 +324,8 @@ pub struct Schema {
     pub version: u16,
     /// Records, each at its own index.
     pub records: &'static [&'static Record],
+    /// Index of the first record that only former releases have; no method has any of these.
+    pub former: usize,
     /// Types by schema name, sorted.
     pub types: &'static [(&'static str, Type)],
     /// Methods.

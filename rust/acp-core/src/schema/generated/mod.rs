@@ -13,7 +13,7 @@ pub use self::v1::V1;
 pub use self::v2::V2;
 
 /// Digest of the facts that these tables were made from.
-pub const SCHEMA_HASH: &str = "e2e47c7a7eb421643e0ca092cc417952ced6d613ec7bd8d7058c4626b445e22c";
+pub const SCHEMA_HASH: &str = "5719881f4a89227fa5aa96058781e9a985b7c24df632e4d0cae89e4965ef2bf9";
 
 /// Left out when empty.
 const OPTIONAL: Flags = Flags(0);

@@ -26,7 +26,7 @@ pub static AUTH_STATE: Enum = Enum {
 
 pub static AUTH_ACCOUNT: Record = Record {
     name: "AuthAccount",
-    index: 22,
+    index: 17,
     fields: &[
         field("label", "label", Type::Str, R),
         field("description", "description", Type::Str, NE),
@@ -45,7 +45,7 @@ pub static AUTH_ACCOUNT: Record = Record {
 
 pub static AUTH_METHOD_AGENT: Record = Record {
     name: "AuthMethodAgent",
-    index: 25,
+    index: 19,
     fields: &[
         field("id", "id", Type::Str, R),
         field("name", "name", Type::Str, R),
@@ -61,7 +61,7 @@ pub static AUTH_METHOD_AGENT: Record = Record {
 
 pub static AUTH_METHOD_TERMINAL: Record = Record {
     name: "AuthMethodTerminal",
-    index: 27,
+    index: 20,
     fields: &[
         field("id", "id", Type::Str, R),
         field("name", "name", Type::Str, R),
@@ -79,7 +79,7 @@ pub static AUTH_METHOD_TERMINAL: Record = Record {
 
 pub static AUTH_STATUS_REQUEST: Record = Record {
     name: "AuthStatusRequest",
-    index: 29,
+    index: 22,
     fields: &[META],
     tag: None,
     extra: Extra::Drop,
@@ -90,7 +90,7 @@ pub static AUTH_STATUS_REQUEST: Record = Record {
 
 pub static AUTH_STATUS_RESPONSE: Record = Record {
     name: "AuthStatusResponse",
-    index: 30,
+    index: 23,
     fields: &[
         field("state", "state", Type::Enum(&AUTH_STATE), R),
         defaulted(
@@ -111,7 +111,7 @@ pub static AUTH_STATUS_RESPONSE: Record = Record {
 
 pub static AUTH_STATUS_UPDATE_NOTIFICATION: Record = Record {
     name: "AuthStatusUpdateNotification",
-    index: 31,
+    index: 24,
     fields: &[
         field("state", "state", Type::Enum(&AUTH_STATE), R),
         defaulted(
@@ -132,7 +132,7 @@ pub static AUTH_STATUS_UPDATE_NOTIFICATION: Record = Record {
 
 pub static AUTHENTICATE_REQUEST: Record = Record {
     name: "AuthenticateRequest",
-    index: 32,
+    index: 25,
     fields: &[field("methodId", "method_id", Type::Str, R), META],
     tag: None,
     extra: Extra::Drop,
@@ -143,7 +143,7 @@ pub static AUTHENTICATE_REQUEST: Record = Record {
 
 pub static AUTHENTICATE_RESPONSE: Record = Record {
     name: "AuthenticateResponse",
-    index: 33,
+    index: 26,
     fields: &[META],
     tag: None,
     extra: Extra::Drop,
@@ -154,7 +154,7 @@ pub static AUTHENTICATE_RESPONSE: Record = Record {
 
 pub static LOGOUT_REQUEST: Record = Record {
     name: "LogoutRequest",
-    index: 141,
+    index: 117,
     fields: &[META],
     tag: None,
     extra: Extra::Drop,
@@ -165,7 +165,7 @@ pub static LOGOUT_REQUEST: Record = Record {
 
 pub static LOGOUT_RESPONSE: Record = Record {
     name: "LogoutResponse",
-    index: 142,
+    index: 118,
     fields: &[META],
     tag: None,
     extra: Extra::Drop,
@@ -176,7 +176,7 @@ pub static LOGOUT_RESPONSE: Record = Record {
 
 pub static TERMINAL_AUTH_METHOD: Record = Record {
     name: "TerminalAuthMethod",
-    index: 299,
+    index: 230,
     fields: &[
         field("id", "id", Type::Str, R),
         field("name", "name", Type::Str, R),

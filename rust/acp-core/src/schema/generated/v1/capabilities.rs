@@ -8,7 +8,7 @@ use crate::schema::table::{Default, Extra, Record, Type};
 
 pub static AGENT_AUTH_CAPABILITIES: Record = Record {
     name: "AgentAuthCapabilities",
-    index: 3,
+    index: 2,
     fields: &[
         field("status", "status", Type::Record(&AUTH_STATUS_CAPABILITIES), NEU),
         field("logout", "logout", Type::Record(&LOGOUT_CAPABILITIES), NE),
@@ -23,7 +23,7 @@ pub static AGENT_AUTH_CAPABILITIES: Record = Record {
 
 pub static AGENT_CAPABILITIES: Record = Record {
     name: "AgentCapabilities",
-    index: 4,
+    index: 3,
     fields: &[
         defaulted("loadSession", "load_session", Type::Bool, EA, Default::False),
         defaulted(
@@ -60,7 +60,7 @@ pub static AGENT_CAPABILITIES: Record = Record {
 
 pub static AUTH_CAPABILITIES: Record = Record {
     name: "AuthCapabilities",
-    index: 23,
+    index: 18,
     fields: &[defaulted("terminal", "terminal", Type::Bool, EA, Default::False), META],
     tag: None,
     extra: Extra::Drop,
@@ -71,7 +71,7 @@ pub static AUTH_CAPABILITIES: Record = Record {
 
 pub static AUTH_STATUS_CAPABILITIES: Record = Record {
     name: "AuthStatusCapabilities",
-    index: 28,
+    index: 21,
     fields: &[META],
     tag: None,
     extra: Extra::Drop,
@@ -82,7 +82,7 @@ pub static AUTH_STATUS_CAPABILITIES: Record = Record {
 
 pub static BOOLEAN_CONFIG_OPTION_CAPABILITIES: Record = Record {
     name: "BooleanConfigOptionCapabilities",
-    index: 37,
+    index: 30,
     fields: &[META],
     tag: None,
     extra: Extra::Drop,
@@ -93,7 +93,7 @@ pub static BOOLEAN_CONFIG_OPTION_CAPABILITIES: Record = Record {
 
 pub static CLIENT_CAPABILITIES: Record = Record {
     name: "ClientCapabilities",
-    index: 42,
+    index: 35,
     fields: &[
         defaulted("fs", "fs", Type::Record(&FILE_SYSTEM_CAPABILITIES), EA, Default::EmptyRecord),
         defaulted("terminal", "terminal", Type::Bool, EA, Default::False),
@@ -113,7 +113,7 @@ pub static CLIENT_CAPABILITIES: Record = Record {
 
 pub static CLIENT_SESSION_CAPABILITIES: Record = Record {
     name: "ClientSessionCapabilities",
-    index: 48,
+    index: 36,
     fields: &[
         field("compaction", "compaction", Type::Record(&COMPACTION_CAPABILITIES), NE),
         field(
@@ -141,7 +141,7 @@ pub static CLIENT_SESSION_CAPABILITIES: Record = Record {
 
 pub static COMPACTION_CAPABILITIES: Record = Record {
     name: "CompactionCapabilities",
-    index: 53,
+    index: 39,
     fields: &[],
     tag: None,
     extra: Extra::Drop,
@@ -152,7 +152,7 @@ pub static COMPACTION_CAPABILITIES: Record = Record {
 
 pub static CURSOR_CAPABILITIES: Record = Record {
     name: "CursorCapabilities",
-    index: 73,
+    index: 57,
     fields: &[field("fork", "fork", Type::Record(&CURSOR_FORK_CAPABILITIES), NE), META],
     tag: None,
     extra: Extra::Drop,
@@ -163,7 +163,7 @@ pub static CURSOR_CAPABILITIES: Record = Record {
 
 pub static CURSOR_FORK_CAPABILITIES: Record = Record {
     name: "CursorForkCapabilities",
-    index: 75,
+    index: 59,
     fields: &[META],
     tag: None,
     extra: Extra::Drop,
@@ -174,7 +174,7 @@ pub static CURSOR_FORK_CAPABILITIES: Record = Record {
 
 pub static FILE_SYSTEM_CAPABILITIES: Record = Record {
     name: "FileSystemCapabilities",
-    index: 118,
+    index: 94,
     fields: &[
         defaulted("readTextFile", "read_text_file", Type::Bool, EA, Default::False),
         defaulted("writeTextFile", "write_text_file", Type::Bool, EA, Default::False),
@@ -189,7 +189,7 @@ pub static FILE_SYSTEM_CAPABILITIES: Record = Record {
 
 pub static LOGOUT_CAPABILITIES: Record = Record {
     name: "LogoutCapabilities",
-    index: 140,
+    index: 116,
     fields: &[META],
     tag: None,
     extra: Extra::Drop,
@@ -200,7 +200,7 @@ pub static LOGOUT_CAPABILITIES: Record = Record {
 
 pub static MCP_CAPABILITIES: Record = Record {
     name: "McpCapabilities",
-    index: 143,
+    index: 119,
     fields: &[
         defaulted("http", "http", Type::Bool, EA, Default::False),
         defaulted("sse", "sse", Type::Bool, EA, Default::False),
@@ -216,7 +216,7 @@ pub static MCP_CAPABILITIES: Record = Record {
 
 pub static NOTICE_CAPABILITIES: Record = Record {
     name: "NoticeCapabilities",
-    index: 193,
+    index: 133,
     fields: &[],
     tag: None,
     extra: Extra::Drop,
@@ -227,7 +227,7 @@ pub static NOTICE_CAPABILITIES: Record = Record {
 
 pub static PLAN_CAPABILITIES: Record = Record {
     name: "PlanCapabilities",
-    index: 201,
+    index: 141,
     fields: &[META],
     tag: None,
     extra: Extra::Drop,
@@ -238,7 +238,7 @@ pub static PLAN_CAPABILITIES: Record = Record {
 
 pub static PROMPT_CAPABILITIES: Record = Record {
     name: "PromptCapabilities",
-    index: 212,
+    index: 149,
     fields: &[
         defaulted("image", "image", Type::Bool, EA, Default::False),
         defaulted("audio", "audio", Type::Bool, EA, Default::False),
@@ -254,7 +254,7 @@ pub static PROMPT_CAPABILITIES: Record = Record {
 
 pub static PROMPT_SUGGESTIONS_AUDIO_CAPABILITIES: Record = Record {
     name: "PromptSuggestionsAudioCapabilities",
-    index: 216,
+    index: 153,
     fields: &[META],
     tag: None,
     extra: Extra::Drop,
@@ -265,7 +265,7 @@ pub static PROMPT_SUGGESTIONS_AUDIO_CAPABILITIES: Record = Record {
 
 pub static PROMPT_SUGGESTIONS_CAPABILITIES: Record = Record {
     name: "PromptSuggestionsCapabilities",
-    index: 217,
+    index: 154,
     fields: &[
         field("image", "image", Type::Record(&PROMPT_SUGGESTIONS_IMAGE_CAPABILITIES), NE),
         field("audio", "audio", Type::Record(&PROMPT_SUGGESTIONS_AUDIO_CAPABILITIES), NE),
@@ -286,7 +286,7 @@ pub static PROMPT_SUGGESTIONS_CAPABILITIES: Record = Record {
 
 pub static PROMPT_SUGGESTIONS_EMBEDDED_CONTEXT_CAPABILITIES: Record = Record {
     name: "PromptSuggestionsEmbeddedContextCapabilities",
-    index: 218,
+    index: 155,
     fields: &[META],
     tag: None,
     extra: Extra::Drop,
@@ -297,7 +297,7 @@ pub static PROMPT_SUGGESTIONS_EMBEDDED_CONTEXT_CAPABILITIES: Record = Record {
 
 pub static PROMPT_SUGGESTIONS_IMAGE_CAPABILITIES: Record = Record {
     name: "PromptSuggestionsImageCapabilities",
-    index: 219,
+    index: 156,
     fields: &[META],
     tag: None,
     extra: Extra::Drop,
@@ -308,7 +308,7 @@ pub static PROMPT_SUGGESTIONS_IMAGE_CAPABILITIES: Record = Record {
 
 pub static PROVIDERS_CAPABILITIES: Record = Record {
     name: "ProvidersCapabilities",
-    index: 223,
+    index: 160,
     fields: &[META],
     tag: None,
     extra: Extra::Drop,
@@ -319,7 +319,7 @@ pub static PROVIDERS_CAPABILITIES: Record = Record {
 
 pub static SESSION_ADDITIONAL_DIRECTORIES_CAPABILITIES: Record = Record {
     name: "SessionAdditionalDirectoriesCapabilities",
-    index: 241,
+    index: 176,
     fields: &[META],
     tag: None,
     extra: Extra::Drop,
@@ -330,7 +330,7 @@ pub static SESSION_ADDITIONAL_DIRECTORIES_CAPABILITIES: Record = Record {
 
 pub static SESSION_ARCHIVE_CAPABILITIES: Record = Record {
     name: "SessionArchiveCapabilities",
-    index: 242,
+    index: 177,
     fields: &[META],
     tag: None,
     extra: Extra::Drop,
@@ -341,7 +341,7 @@ pub static SESSION_ARCHIVE_CAPABILITIES: Record = Record {
 
 pub static SESSION_CANCEL_CAPABILITIES: Record = Record {
     name: "SessionCancelCapabilities",
-    index: 243,
+    index: 178,
     fields: &[META],
     tag: None,
     extra: Extra::Drop,
@@ -352,7 +352,7 @@ pub static SESSION_CANCEL_CAPABILITIES: Record = Record {
 
 pub static SESSION_CAPABILITIES: Record = Record {
     name: "SessionCapabilities",
-    index: 244,
+    index: 179,
     fields: &[
         field("list", "list", Type::Record(&SESSION_LIST_CAPABILITIES), NE),
         field("delete", "delete", Type::Record(&SESSION_DELETE_CAPABILITIES), NE),
@@ -386,7 +386,7 @@ pub static SESSION_CAPABILITIES: Record = Record {
 
 pub static SESSION_CLOSE_CAPABILITIES: Record = Record {
     name: "SessionCloseCapabilities",
-    index: 245,
+    index: 180,
     fields: &[META],
     tag: None,
     extra: Extra::Drop,
@@ -397,7 +397,7 @@ pub static SESSION_CLOSE_CAPABILITIES: Record = Record {
 
 pub static SESSION_CONFIG_OPTIONS_CAPABILITIES: Record = Record {
     name: "SessionConfigOptionsCapabilities",
-    index: 249,
+    index: 184,
     fields: &[
         field("boolean", "boolean", Type::Record(&BOOLEAN_CONFIG_OPTION_CAPABILITIES), NE),
         META,
@@ -411,7 +411,7 @@ pub static SESSION_CONFIG_OPTIONS_CAPABILITIES: Record = Record {
 
 pub static SESSION_CURSORS_CAPABILITIES: Record = Record {
     name: "SessionCursorsCapabilities",
-    index: 253,
+    index: 188,
     fields: &[],
     tag: None,
     extra: Extra::Drop,
@@ -422,7 +422,7 @@ pub static SESSION_CURSORS_CAPABILITIES: Record = Record {
 
 pub static SESSION_DELETE_CAPABILITIES: Record = Record {
     name: "SessionDeleteCapabilities",
-    index: 254,
+    index: 189,
     fields: &[META],
     tag: None,
     extra: Extra::Drop,
@@ -433,7 +433,7 @@ pub static SESSION_DELETE_CAPABILITIES: Record = Record {
 
 pub static SESSION_FORK_CAPABILITIES: Record = Record {
     name: "SessionForkCapabilities",
-    index: 255,
+    index: 190,
     fields: &[META],
     tag: None,
     extra: Extra::Drop,
@@ -444,7 +444,7 @@ pub static SESSION_FORK_CAPABILITIES: Record = Record {
 
 pub static SESSION_LIST_CAPABILITIES: Record = Record {
     name: "SessionListCapabilities",
-    index: 258,
+    index: 193,
     fields: &[META],
     tag: None,
     extra: Extra::Drop,
@@ -455,7 +455,7 @@ pub static SESSION_LIST_CAPABILITIES: Record = Record {
 
 pub static SESSION_OPTIONS_CAPABILITIES: Record = Record {
     name: "SessionOptionsCapabilities",
-    index: 265,
+    index: 200,
     fields: &[META],
     tag: None,
     extra: Extra::Drop,
@@ -466,7 +466,7 @@ pub static SESSION_OPTIONS_CAPABILITIES: Record = Record {
 
 pub static SESSION_RESUME_CAPABILITIES: Record = Record {
     name: "SessionResumeCapabilities",
-    index: 269,
+    index: 204,
     fields: &[META],
     tag: None,
     extra: Extra::Drop,
@@ -477,7 +477,7 @@ pub static SESSION_RESUME_CAPABILITIES: Record = Record {
 
 pub static SESSION_STATUS_CAPABILITIES: Record = Record {
     name: "SessionStatusCapabilities",
-    index: 270,
+    index: 205,
     fields: &[META],
     tag: None,
     extra: Extra::Drop,
@@ -488,7 +488,7 @@ pub static SESSION_STATUS_CAPABILITIES: Record = Record {
 
 pub static SESSION_SYSTEM_PROMPT_CAPABILITIES: Record = Record {
     name: "SessionSystemPromptCapabilities",
-    index: 273,
+    index: 208,
     fields: &[
         field("mode", "mode", Type::Record(&SESSION_SYSTEM_PROMPT_MODE_CAPABILITIES), NE),
         META,
@@ -502,7 +502,7 @@ pub static SESSION_SYSTEM_PROMPT_CAPABILITIES: Record = Record {
 
 pub static SESSION_SYSTEM_PROMPT_MODE_CAPABILITIES: Record = Record {
     name: "SessionSystemPromptModeCapabilities",
-    index: 274,
+    index: 209,
     fields: &[
         field(
             "override",
@@ -521,7 +521,7 @@ pub static SESSION_SYSTEM_PROMPT_MODE_CAPABILITIES: Record = Record {
 
 pub static SESSION_SYSTEM_PROMPT_OVERRIDE_CAPABILITIES: Record = Record {
     name: "SessionSystemPromptOverrideCapabilities",
-    index: 275,
+    index: 210,
     fields: &[META],
     tag: None,
     extra: Extra::Drop,
@@ -532,7 +532,7 @@ pub static SESSION_SYSTEM_PROMPT_OVERRIDE_CAPABILITIES: Record = Record {
 
 pub static SESSION_TITLE_CAPABILITIES: Record = Record {
     name: "SessionTitleCapabilities",
-    index: 276,
+    index: 211,
     fields: &[META],
     tag: None,
     extra: Extra::Drop,
@@ -543,7 +543,7 @@ pub static SESSION_TITLE_CAPABILITIES: Record = Record {
 
 pub static SUBAGENT_CAPABILITIES: Record = Record {
     name: "SubagentCapabilities",
-    index: 292,
+    index: 225,
     fields: &[META],
     tag: None,
     extra: Extra::Drop,
@@ -554,7 +554,7 @@ pub static SUBAGENT_CAPABILITIES: Record = Record {
 
 pub static SUBAGENT_SESSION_CAPABILITIES: Record = Record {
     name: "SubagentSessionCapabilities",
-    index: 293,
+    index: 226,
     fields: &[field("cancel", "cancel", Type::Record(&SESSION_CANCEL_CAPABILITIES), NE), META],
     tag: None,
     extra: Extra::Drop,

@@ -10,7 +10,7 @@ pub static AVAILABLE_COMMAND_INPUT: Shape =
 
 pub static AVAILABLE_COMMAND: Record = Record {
     name: "AvailableCommand",
-    index: 34,
+    index: 27,
     fields: &[
         field("name", "name", Type::Str, R),
         field("description", "description", Type::Str, R),
@@ -26,7 +26,7 @@ pub static AVAILABLE_COMMAND: Record = Record {
 
 pub static AVAILABLE_COMMANDS_UPDATE: Record = Record {
     name: "AvailableCommandsUpdate",
-    index: 35,
+    index: 28,
     fields: &[
         defaulted(
             "availableCommands",
@@ -51,7 +51,7 @@ pub static AVAILABLE_COMMANDS_UPDATE: Record = Record {
 
 pub static UNSTRUCTURED_COMMAND_INPUT: Record = Record {
     name: "UnstructuredCommandInput",
-    index: 318,
+    index: 248,
     fields: &[field("hint", "hint", Type::Str, R), META],
     tag: None,
     extra: Extra::Drop,

@@ -65,7 +65,7 @@ pub static SESSION_CONFIG_OPTION_CATEGORY: Enum = Enum {
 
 pub static CONFIG_OPTION_UPDATE: Record = Record {
     name: "ConfigOptionUpdate",
-    index: 58,
+    index: 44,
     fields: &[
         defaulted(
             "configOptions",
@@ -90,7 +90,7 @@ pub static CONFIG_OPTION_UPDATE: Record = Record {
 
 pub static INITIAL_SESSION_CONFIG_OPTION_BOOLEAN: Record = Record {
     name: "InitialSessionConfigOptionBoolean",
-    index: 127,
+    index: 103,
     fields: &[
         field("configId", "config_id", Type::Str, R),
         META,
@@ -110,7 +110,7 @@ pub static INITIAL_SESSION_CONFIG_OPTION_BOOLEAN: Record = Record {
 
 pub static INITIAL_SESSION_CONFIG_OPTION_SELECT: Record = Record {
     name: "InitialSessionConfigOptionSelect",
-    index: 128,
+    index: 104,
     fields: &[
         field("configId", "config_id", Type::Str, R),
         META,
@@ -125,7 +125,7 @@ pub static INITIAL_SESSION_CONFIG_OPTION_SELECT: Record = Record {
 
 pub static SESSION_CONFIG_BOOLEAN: Record = Record {
     name: "SessionConfigBoolean",
-    index: 246,
+    index: 181,
     fields: &[field("currentValue", "current_value", Type::Bool, R)],
     tag: None,
     extra: Extra::Drop,
@@ -136,7 +136,7 @@ pub static SESSION_CONFIG_BOOLEAN: Record = Record {
 
 pub static SESSION_CONFIG_OPTION_BOOLEAN: Record = Record {
     name: "SessionConfigOptionBoolean",
-    index: 247,
+    index: 182,
     fields: &[
         field("currentValue", "current_value", Type::Bool, R),
         aliased("id", "configId", "id", Type::Str, R),
@@ -154,7 +154,7 @@ pub static SESSION_CONFIG_OPTION_BOOLEAN: Record = Record {
 
 pub static SESSION_CONFIG_SELECT: Record = Record {
     name: "SessionConfigSelect",
-    index: 250,
+    index: 185,
     fields: &[
         field("currentValue", "current_value", Type::Str, R),
         field("options", "options", Type::Shape(&SESSION_CONFIG_SELECT_OPTIONS), R),
@@ -168,7 +168,7 @@ pub static SESSION_CONFIG_SELECT: Record = Record {
 
 pub static SESSION_CONFIG_OPTION_SELECT: Record = Record {
     name: "SessionConfigOptionSelect",
-    index: 248,
+    index: 183,
     fields: &[
         field("currentValue", "current_value", Type::Str, R),
         field("options", "options", Type::Shape(&SESSION_CONFIG_SELECT_OPTIONS), R),
@@ -187,7 +187,7 @@ pub static SESSION_CONFIG_OPTION_SELECT: Record = Record {
 
 pub static SESSION_CONFIG_SELECT_GROUP: Record = Record {
     name: "SessionConfigSelectGroup",
-    index: 251,
+    index: 186,
     fields: &[
         field("group", "group", Type::Str, R),
         field("name", "name", Type::Str, R),
@@ -209,7 +209,7 @@ pub static SESSION_CONFIG_SELECT_GROUP: Record = Record {
 
 pub static SESSION_CONFIG_SELECT_OPTION: Record = Record {
     name: "SessionConfigSelectOption",
-    index: 252,
+    index: 187,
     fields: &[
         field("value", "value", Type::Str, R),
         field("name", "name", Type::Str, R),
@@ -225,7 +225,7 @@ pub static SESSION_CONFIG_SELECT_OPTION: Record = Record {
 
 pub static SESSION_MODE: Record = Record {
     name: "SessionMode",
-    index: 262,
+    index: 197,
     fields: &[
         field("id", "id", Type::Str, R),
         field("name", "name", Type::Str, R),
@@ -241,7 +241,7 @@ pub static SESSION_MODE: Record = Record {
 
 pub static SESSION_MODE_STATE: Record = Record {
     name: "SessionModeState",
-    index: 263,
+    index: 198,
     fields: &[
         field("currentModeId", "current_mode_id", Type::Str, R),
         defaulted(
@@ -262,7 +262,7 @@ pub static SESSION_MODE_STATE: Record = Record {
 
 pub static SET_SESSION_CONFIG_OPTION_BOOLEAN_REQUEST: Record = Record {
     name: "SetSessionConfigOptionBooleanRequest",
-    index: 280,
+    index: 215,
     fields: &[
         field("sessionId", "session_id", Type::Str, R),
         field("configId", "config_id", Type::Str, R),
@@ -283,7 +283,7 @@ pub static SET_SESSION_CONFIG_OPTION_BOOLEAN_REQUEST: Record = Record {
 
 pub static SET_SESSION_CONFIG_OPTION_RESPONSE: Record = Record {
     name: "SetSessionConfigOptionResponse",
-    index: 281,
+    index: 216,
     fields: &[
         defaulted(
             "configOptions",
@@ -303,7 +303,7 @@ pub static SET_SESSION_CONFIG_OPTION_RESPONSE: Record = Record {
 
 pub static SET_SESSION_CONFIG_OPTION_SELECT_REQUEST: Record = Record {
     name: "SetSessionConfigOptionSelectRequest",
-    index: 282,
+    index: 217,
     fields: &[
         field("sessionId", "session_id", Type::Str, R),
         field("configId", "config_id", Type::Str, R),
@@ -319,7 +319,7 @@ pub static SET_SESSION_CONFIG_OPTION_SELECT_REQUEST: Record = Record {
 
 pub static SET_SESSION_MODE_REQUEST: Record = Record {
     name: "SetSessionModeRequest",
-    index: 283,
+    index: 218,
     fields: &[
         field("sessionId", "session_id", Type::Str, R),
         field("modeId", "mode_id", Type::Str, R),
@@ -334,7 +334,7 @@ pub static SET_SESSION_MODE_REQUEST: Record = Record {
 
 pub static SET_SESSION_MODE_RESPONSE: Record = Record {
     name: "SetSessionModeResponse",
-    index: 284,
+    index: 219,
     fields: &[META],
     tag: None,
     extra: Extra::Drop,

@@ -34,7 +34,7 @@ pub static ROLE: Enum =
 
 pub static ANNOTATIONS: Record = Record {
     name: "Annotations",
-    index: 17,
+    index: 12,
     fields: &[
         field("audience", "audience", Type::List(&Type::Enum(&ROLE)), NES),
         field("lastModified", "last_modified", Type::Str, NE),
@@ -50,7 +50,7 @@ pub static ANNOTATIONS: Record = Record {
 
 pub static AUDIO_CONTENT: Record = Record {
     name: "AudioContent",
-    index: 20,
+    index: 15,
     fields: &[
         field("annotations", "annotations", Type::Record(&ANNOTATIONS), NE),
         field("data", "data", Type::Str, R),
@@ -66,7 +66,7 @@ pub static AUDIO_CONTENT: Record = Record {
 
 pub static AUDIO_CONTENT_BLOCK: Record = Record {
     name: "AudioContentBlock",
-    index: 21,
+    index: 16,
     fields: &[
         field("annotations", "annotations", Type::Record(&ANNOTATIONS), NE),
         field("data", "data", Type::Str, R),
@@ -82,7 +82,7 @@ pub static AUDIO_CONTENT_BLOCK: Record = Record {
 
 pub static BLOB_RESOURCE_CONTENTS: Record = Record {
     name: "BlobResourceContents",
-    index: 36,
+    index: 29,
     fields: &[
         field("blob", "blob", Type::Str, R),
         field("mimeType", "mime_type", Type::Str, NE),
@@ -98,7 +98,7 @@ pub static BLOB_RESOURCE_CONTENTS: Record = Record {
 
 pub static CONTENT: Record = Record {
     name: "Content",
-    index: 61,
+    index: 45,
     fields: &[field("content", "content", Type::Union(&CONTENT_BLOCK), R), META],
     tag: None,
     extra: Extra::Drop,
@@ -109,7 +109,7 @@ pub static CONTENT: Record = Record {
 
 pub static CONTENT_CHUNK: Record = Record {
     name: "ContentChunk",
-    index: 62,
+    index: 46,
     fields: &[
         field("content", "content", Type::Union(&CONTENT_BLOCK), R),
         field("messageId", "message_id", Type::Str, NE),
@@ -124,7 +124,7 @@ pub static CONTENT_CHUNK: Record = Record {
 
 pub static EMBEDDED_RESOURCE: Record = Record {
     name: "EmbeddedResource",
-    index: 110,
+    index: 87,
     fields: &[
         field("annotations", "annotations", Type::Record(&ANNOTATIONS), NE),
         field("resource", "resource", Type::Shape(&EMBEDDED_RESOURCE_RESOURCE), R),
@@ -139,7 +139,7 @@ pub static EMBEDDED_RESOURCE: Record = Record {
 
 pub static EMBEDDED_RESOURCE_CONTENT_BLOCK: Record = Record {
     name: "EmbeddedResourceContentBlock",
-    index: 111,
+    index: 88,
     fields: &[
         field("annotations", "annotations", Type::Record(&ANNOTATIONS), NE),
         field("resource", "resource", Type::Shape(&EMBEDDED_RESOURCE_RESOURCE), R),
@@ -154,7 +154,7 @@ pub static EMBEDDED_RESOURCE_CONTENT_BLOCK: Record = Record {
 
 pub static IMAGE_CONTENT: Record = Record {
     name: "ImageContent",
-    index: 124,
+    index: 100,
     fields: &[
         field("annotations", "annotations", Type::Record(&ANNOTATIONS), NE),
         field("data", "data", Type::Str, R),
@@ -171,7 +171,7 @@ pub static IMAGE_CONTENT: Record = Record {
 
 pub static IMAGE_CONTENT_BLOCK: Record = Record {
     name: "ImageContentBlock",
-    index: 125,
+    index: 101,
     fields: &[
         field("annotations", "annotations", Type::Record(&ANNOTATIONS), NE),
         field("data", "data", Type::Str, R),
@@ -188,7 +188,7 @@ pub static IMAGE_CONTENT_BLOCK: Record = Record {
 
 pub static RESOURCE_LINK: Record = Record {
     name: "ResourceLink",
-    index: 236,
+    index: 171,
     fields: &[
         field("annotations", "annotations", Type::Record(&ANNOTATIONS), NE),
         field("description", "description", Type::Str, NE),
@@ -208,7 +208,7 @@ pub static RESOURCE_LINK: Record = Record {
 
 pub static RESOURCE_CONTENT_BLOCK: Record = Record {
     name: "ResourceContentBlock",
-    index: 235,
+    index: 170,
     fields: &[
         field("annotations", "annotations", Type::Record(&ANNOTATIONS), NE),
         field("description", "description", Type::Str, NE),
@@ -228,7 +228,7 @@ pub static RESOURCE_CONTENT_BLOCK: Record = Record {
 
 pub static TEXT_CONTENT: Record = Record {
     name: "TextContent",
-    index: 304,
+    index: 235,
     fields: &[
         field("annotations", "annotations", Type::Record(&ANNOTATIONS), NE),
         field("text", "text", Type::Str, R),
@@ -243,7 +243,7 @@ pub static TEXT_CONTENT: Record = Record {
 
 pub static TEXT_CONTENT_BLOCK: Record = Record {
     name: "TextContentBlock",
-    index: 305,
+    index: 236,
     fields: &[
         field("annotations", "annotations", Type::Record(&ANNOTATIONS), NE),
         field("text", "text", Type::Str, R),
@@ -258,7 +258,7 @@ pub static TEXT_CONTENT_BLOCK: Record = Record {
 
 pub static TEXT_RESOURCE_CONTENTS: Record = Record {
     name: "TextResourceContents",
-    index: 307,
+    index: 237,
     fields: &[
         field("mimeType", "mime_type", Type::Str, NE),
         field("text", "text", Type::Str, R),

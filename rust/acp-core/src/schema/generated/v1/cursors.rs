@@ -34,7 +34,7 @@ pub static CURSOR_ANCHOR_POSITION: Enum =
 
 pub static CURSOR_MESSAGE_ANCHOR: Record = Record {
     name: "CursorMessageAnchor",
-    index: 76,
+    index: 60,
     fields: &[
         field("messageId", "message_id", Type::Str, R),
         field("position", "position", Type::Enum(&CURSOR_ANCHOR_POSITION), R),
@@ -49,7 +49,7 @@ pub static CURSOR_MESSAGE_ANCHOR: Record = Record {
 
 pub static AGENT_MESSAGE_CURSOR_ANCHOR: Record = Record {
     name: "AgentMessageCursorAnchor",
-    index: 7,
+    index: 5,
     fields: &[
         field("messageId", "message_id", Type::Str, R),
         field("position", "position", Type::Enum(&CURSOR_ANCHOR_POSITION), R),
@@ -64,7 +64,7 @@ pub static AGENT_MESSAGE_CURSOR_ANCHOR: Record = Record {
 
 pub static AGENT_THOUGHT_CURSOR_ANCHOR: Record = Record {
     name: "AgentThoughtCursorAnchor",
-    index: 15,
+    index: 10,
     fields: &[
         field("messageId", "message_id", Type::Str, R),
         field("position", "position", Type::Enum(&CURSOR_ANCHOR_POSITION), R),
@@ -79,7 +79,7 @@ pub static AGENT_THOUGHT_CURSOR_ANCHOR: Record = Record {
 
 pub static CURSOR_COMPACTION_ANCHOR: Record = Record {
     name: "CursorCompactionAnchor",
-    index: 74,
+    index: 58,
     fields: &[
         field("compactionId", "compaction_id", Type::Str, R),
         field("position", "position", Type::Enum(&CURSOR_ANCHOR_POSITION), R),
@@ -94,7 +94,7 @@ pub static CURSOR_COMPACTION_ANCHOR: Record = Record {
 
 pub static COMPACTION_CURSOR_ANCHOR: Record = Record {
     name: "CompactionCursorAnchor",
-    index: 54,
+    index: 40,
     fields: &[
         field("compactionId", "compaction_id", Type::Str, R),
         field("position", "position", Type::Enum(&CURSOR_ANCHOR_POSITION), R),
@@ -109,7 +109,7 @@ pub static COMPACTION_CURSOR_ANCHOR: Record = Record {
 
 pub static CURSOR_TOOL_CALL_ANCHOR: Record = Record {
     name: "CursorToolCallAnchor",
-    index: 77,
+    index: 61,
     fields: &[
         field("toolCallId", "tool_call_id", Type::Str, R),
         field("position", "position", Type::Enum(&CURSOR_ANCHOR_POSITION), R),
@@ -124,7 +124,7 @@ pub static CURSOR_TOOL_CALL_ANCHOR: Record = Record {
 
 pub static CURSOR_UPDATE: Record = Record {
     name: "CursorUpdate",
-    index: 78,
+    index: 62,
     fields: &[
         field("cursorId", "cursor_id", Type::Str, R),
         field("capabilities", "capabilities", Type::Record(&CURSOR_CAPABILITIES), TE),
@@ -145,7 +145,7 @@ pub static CURSOR_UPDATE: Record = Record {
 
 pub static OTHER_CURSOR_ANCHOR: Record = Record {
     name: "OtherCursorAnchor",
-    index: 195,
+    index: 135,
     fields: &[field("type", "type", Type::Str, R)],
     tag: None,
     extra: Extra::Keep,
@@ -156,7 +156,7 @@ pub static OTHER_CURSOR_ANCHOR: Record = Record {
 
 pub static SESSION_MESSAGE_CURSOR_ANCHOR: Record = Record {
     name: "SessionMessageCursorAnchor",
-    index: 261,
+    index: 196,
     fields: &[
         field("messageId", "message_id", Type::Str, R),
         field("position", "position", Type::Enum(&CURSOR_ANCHOR_POSITION), R),
@@ -171,7 +171,7 @@ pub static SESSION_MESSAGE_CURSOR_ANCHOR: Record = Record {
 
 pub static TOOL_CALL_CURSOR_ANCHOR: Record = Record {
     name: "ToolCallCursorAnchor",
-    index: 310,
+    index: 240,
     fields: &[
         field("toolCallId", "tool_call_id", Type::Str, R),
         field("position", "position", Type::Enum(&CURSOR_ANCHOR_POSITION), R),
@@ -186,7 +186,7 @@ pub static TOOL_CALL_CURSOR_ANCHOR: Record = Record {
 
 pub static USER_MESSAGE_CURSOR_ANCHOR: Record = Record {
     name: "UserMessageCursorAnchor",
-    index: 322,
+    index: 252,
     fields: &[
         field("messageId", "message_id", Type::Str, R),
         field("position", "position", Type::Enum(&CURSOR_ANCHOR_POSITION), R),

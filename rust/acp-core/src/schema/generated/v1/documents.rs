@@ -7,7 +7,7 @@ use crate::schema::table::{Extra, Int, Record, Type};
 
 pub static DID_CHANGE_DOCUMENT_NOTIFICATION: Record = Record {
     name: "DidChangeDocumentNotification",
-    index: 83,
+    index: 273,
     fields: &[
         field("sessionId", "session_id", Type::Str, R),
         field("uri", "uri", Type::Str, R),
@@ -29,7 +29,7 @@ pub static DID_CHANGE_DOCUMENT_NOTIFICATION: Record = Record {
 
 pub static DID_CLOSE_DOCUMENT_NOTIFICATION: Record = Record {
     name: "DidCloseDocumentNotification",
-    index: 84,
+    index: 274,
     fields: &[
         field("sessionId", "session_id", Type::Str, R),
         field("uri", "uri", Type::Str, R),
@@ -44,7 +44,7 @@ pub static DID_CLOSE_DOCUMENT_NOTIFICATION: Record = Record {
 
 pub static DID_FOCUS_DOCUMENT_NOTIFICATION: Record = Record {
     name: "DidFocusDocumentNotification",
-    index: 85,
+    index: 275,
     fields: &[
         field("sessionId", "session_id", Type::Str, R),
         field("uri", "uri", Type::Str, R),
@@ -62,7 +62,7 @@ pub static DID_FOCUS_DOCUMENT_NOTIFICATION: Record = Record {
 
 pub static DID_OPEN_DOCUMENT_NOTIFICATION: Record = Record {
     name: "DidOpenDocumentNotification",
-    index: 86,
+    index: 276,
     fields: &[
         field("sessionId", "session_id", Type::Str, R),
         field("uri", "uri", Type::Str, R),
@@ -80,7 +80,7 @@ pub static DID_OPEN_DOCUMENT_NOTIFICATION: Record = Record {
 
 pub static DID_SAVE_DOCUMENT_NOTIFICATION: Record = Record {
     name: "DidSaveDocumentNotification",
-    index: 87,
+    index: 277,
     fields: &[
         field("sessionId", "session_id", Type::Str, R),
         field("uri", "uri", Type::Str, R),
@@ -95,7 +95,7 @@ pub static DID_SAVE_DOCUMENT_NOTIFICATION: Record = Record {
 
 pub static POSITION: Record = Record {
     name: "Position",
-    index: 211,
+    index: 319,
     fields: &[
         field("line", "line", Type::Int(Int::U64), R),
         field("character", "character", Type::Int(Int::U64), R),
@@ -110,7 +110,7 @@ pub static POSITION: Record = Record {
 
 pub static RANGE: Record = Record {
     name: "Range",
-    index: 226,
+    index: 320,
     fields: &[
         field("start", "start", Type::Record(&POSITION), R),
         field("end", "end", Type::Record(&POSITION), R),
@@ -125,7 +125,7 @@ pub static RANGE: Record = Record {
 
 pub static TEXT_DOCUMENT_CONTENT_CHANGE_EVENT: Record = Record {
     name: "TextDocumentContentChangeEvent",
-    index: 306,
+    index: 326,
     fields: &[
         field("range", "range", Type::Record(&RANGE), N),
         field("text", "text", Type::Str, R),
@@ -140,7 +140,7 @@ pub static TEXT_DOCUMENT_CONTENT_CHANGE_EVENT: Record = Record {
 
 pub static WORKSPACE_FOLDER: Record = Record {
     name: "WorkspaceFolder",
-    index: 325,
+    index: 327,
     fields: &[field("uri", "uri", Type::Str, R), field("name", "name", Type::Str, R), META],
     tag: None,
     extra: Extra::Drop,

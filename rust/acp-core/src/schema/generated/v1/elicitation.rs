@@ -97,7 +97,7 @@ pub static STRING_FORMAT: Enum = Enum {
 
 pub static ELICITATION_ACCEPT_ACTION: Record = Record {
     name: "ElicitationAcceptAction",
-    index: 93,
+    index: 70,
     fields: &[field("content", "content", Type::Map(&Type::Shape(&ELICITATION_CONTENT_VALUE)), N)],
     tag: None,
     extra: Extra::Drop,
@@ -127,7 +127,7 @@ pub static ACCEPT_ELICITATION_RESPONSE: Record = Record {
 
 pub static BOOLEAN_PROPERTY_SCHEMA: Record = Record {
     name: "BooleanPropertySchema",
-    index: 38,
+    index: 31,
     fields: &[
         field("title", "title", Type::Str, NE),
         field("description", "description", Type::Str, NE),
@@ -143,7 +143,7 @@ pub static BOOLEAN_PROPERTY_SCHEMA: Record = Record {
 
 pub static CANCEL_ELICITATION_RESPONSE: Record = Record {
     name: "CancelElicitationResponse",
-    index: 39,
+    index: 32,
     fields: &[META],
     tag: Some(&Tag {
         union: "CreateElicitationResponse",
@@ -159,7 +159,7 @@ pub static CANCEL_ELICITATION_RESPONSE: Record = Record {
 
 pub static COMPLETE_ELICITATION_NOTIFICATION: Record = Record {
     name: "CompleteElicitationNotification",
-    index: 57,
+    index: 43,
     fields: &[field("elicitationId", "elicitation_id", Type::Str, R), META],
     tag: None,
     extra: Extra::Drop,
@@ -170,7 +170,7 @@ pub static COMPLETE_ELICITATION_NOTIFICATION: Record = Record {
 
 pub static ELICITATION_REQUEST_SCOPE: Record = Record {
     name: "ElicitationRequestScope",
-    index: 103,
+    index: 80,
     fields: &[field("requestId", "request_id", Type::Shape(&REQUEST_ID), R)],
     tag: None,
     extra: Extra::Drop,
@@ -181,7 +181,7 @@ pub static ELICITATION_REQUEST_SCOPE: Record = Record {
 
 pub static CREATE_FORM_REQUEST_ELICITATION_REQUEST: Record = Record {
     name: "CreateFormRequestElicitationRequest",
-    index: 65,
+    index: 49,
     fields: &[
         field("requestId", "request_id", Type::Shape(&REQUEST_ID), R),
         field("requestedSchema", "requested_schema", Type::Record(&ELICITATION_SCHEMA), R),
@@ -202,7 +202,7 @@ pub static CREATE_FORM_REQUEST_ELICITATION_REQUEST: Record = Record {
 
 pub static ELICITATION_SESSION_SCOPE: Record = Record {
     name: "ElicitationSessionScope",
-    index: 105,
+    index: 82,
     fields: &[
         field("sessionId", "session_id", Type::Str, R),
         field("toolCallId", "tool_call_id", Type::Str, NE),
@@ -216,7 +216,7 @@ pub static ELICITATION_SESSION_SCOPE: Record = Record {
 
 pub static CREATE_FORM_SESSION_ELICITATION_REQUEST: Record = Record {
     name: "CreateFormSessionElicitationRequest",
-    index: 66,
+    index: 50,
     fields: &[
         field("sessionId", "session_id", Type::Str, R),
         field("toolCallId", "tool_call_id", Type::Str, NE),
@@ -238,7 +238,7 @@ pub static CREATE_FORM_SESSION_ELICITATION_REQUEST: Record = Record {
 
 pub static CREATE_OTHER_ELICITATION_REQUEST: Record = Record {
     name: "CreateOtherElicitationRequest",
-    index: 67,
+    index: 51,
     fields: &[
         field("mode", "mode", Type::Str, R),
         field("message", "message", Type::Str, R),
@@ -256,7 +256,7 @@ pub static CREATE_OTHER_ELICITATION_REQUEST: Record = Record {
 
 pub static CREATE_URL_REQUEST_ELICITATION_REQUEST: Record = Record {
     name: "CreateUrlRequestElicitationRequest",
-    index: 70,
+    index: 54,
     fields: &[
         field("requestId", "request_id", Type::Shape(&REQUEST_ID), R),
         field("elicitationId", "elicitation_id", Type::Str, R),
@@ -273,7 +273,7 @@ pub static CREATE_URL_REQUEST_ELICITATION_REQUEST: Record = Record {
 
 pub static CREATE_URL_SESSION_ELICITATION_REQUEST: Record = Record {
     name: "CreateUrlSessionElicitationRequest",
-    index: 71,
+    index: 55,
     fields: &[
         field("sessionId", "session_id", Type::Str, R),
         field("toolCallId", "tool_call_id", Type::Str, NE),
@@ -291,7 +291,7 @@ pub static CREATE_URL_SESSION_ELICITATION_REQUEST: Record = Record {
 
 pub static DECLINE_ELICITATION_RESPONSE: Record = Record {
     name: "DeclineElicitationResponse",
-    index: 79,
+    index: 63,
     fields: &[META],
     tag: Some(&Tag {
         union: "CreateElicitationResponse",
@@ -307,7 +307,7 @@ pub static DECLINE_ELICITATION_RESPONSE: Record = Record {
 
 pub static ELICITATION_BOOLEAN_PROPERTY_SCHEMA: Record = Record {
     name: "ElicitationBooleanPropertySchema",
-    index: 94,
+    index: 71,
     fields: &[
         field("title", "title", Type::Str, NE),
         field("description", "description", Type::Str, NE),
@@ -328,7 +328,7 @@ pub static ELICITATION_BOOLEAN_PROPERTY_SCHEMA: Record = Record {
 
 pub static ELICITATION_CAPABILITIES: Record = Record {
     name: "ElicitationCapabilities",
-    index: 95,
+    index: 72,
     fields: &[
         field("form", "form", Type::Record(&ELICITATION_FORM_CAPABILITIES), NE),
         field("url", "url", Type::Record(&ELICITATION_URL_CAPABILITIES), NE),
@@ -343,7 +343,7 @@ pub static ELICITATION_CAPABILITIES: Record = Record {
 
 pub static ELICITATION_FORM_CAPABILITIES: Record = Record {
     name: "ElicitationFormCapabilities",
-    index: 96,
+    index: 73,
     fields: &[META],
     tag: None,
     extra: Extra::Drop,
@@ -354,7 +354,7 @@ pub static ELICITATION_FORM_CAPABILITIES: Record = Record {
 
 pub static INTEGER_PROPERTY_SCHEMA: Record = Record {
     name: "IntegerPropertySchema",
-    index: 131,
+    index: 107,
     fields: &[
         field("title", "title", Type::Str, NE),
         field("description", "description", Type::Str, NE),
@@ -372,7 +372,7 @@ pub static INTEGER_PROPERTY_SCHEMA: Record = Record {
 
 pub static ELICITATION_INTEGER_PROPERTY_SCHEMA: Record = Record {
     name: "ElicitationIntegerPropertySchema",
-    index: 99,
+    index: 76,
     fields: &[
         field("title", "title", Type::Str, NE),
         field("description", "description", Type::Str, NE),
@@ -395,7 +395,7 @@ pub static ELICITATION_INTEGER_PROPERTY_SCHEMA: Record = Record {
 
 pub static MULTI_SELECT_PROPERTY_SCHEMA: Record = Record {
     name: "MultiSelectPropertySchema",
-    index: 153,
+    index: 129,
     fields: &[
         field("title", "title", Type::Str, NE),
         field("description", "description", Type::Str, NE),
@@ -414,7 +414,7 @@ pub static MULTI_SELECT_PROPERTY_SCHEMA: Record = Record {
 
 pub static ELICITATION_MULTI_SELECT_PROPERTY_SCHEMA: Record = Record {
     name: "ElicitationMultiSelectPropertySchema",
-    index: 100,
+    index: 77,
     fields: &[
         field("title", "title", Type::Str, NE),
         field("description", "description", Type::Str, NE),
@@ -438,7 +438,7 @@ pub static ELICITATION_MULTI_SELECT_PROPERTY_SCHEMA: Record = Record {
 
 pub static NUMBER_PROPERTY_SCHEMA: Record = Record {
     name: "NumberPropertySchema",
-    index: 194,
+    index: 134,
     fields: &[
         field("title", "title", Type::Str, NE),
         field("description", "description", Type::Str, NE),
@@ -456,7 +456,7 @@ pub static NUMBER_PROPERTY_SCHEMA: Record = Record {
 
 pub static ELICITATION_NUMBER_PROPERTY_SCHEMA: Record = Record {
     name: "ElicitationNumberPropertySchema",
-    index: 101,
+    index: 78,
     fields: &[
         field("title", "title", Type::Str, NE),
         field("description", "description", Type::Str, NE),
@@ -479,7 +479,7 @@ pub static ELICITATION_NUMBER_PROPERTY_SCHEMA: Record = Record {
 
 pub static ELICITATION_OTHER_PROPERTY_SCHEMA: Record = Record {
     name: "ElicitationOtherPropertySchema",
-    index: 102,
+    index: 79,
     fields: &[field("type", "type", Type::Str, R)],
     tag: None,
     extra: Extra::Keep,
@@ -490,7 +490,7 @@ pub static ELICITATION_OTHER_PROPERTY_SCHEMA: Record = Record {
 
 pub static ELICITATION_SCHEMA: Record = Record {
     name: "ElicitationSchema",
-    index: 104,
+    index: 81,
     fields: &[
         defaulted(
             "type",
@@ -520,7 +520,7 @@ pub static ELICITATION_SCHEMA: Record = Record {
 
 pub static STRING_PROPERTY_SCHEMA: Record = Record {
     name: "StringPropertySchema",
-    index: 291,
+    index: 224,
     fields: &[
         field("title", "title", Type::Str, NE),
         field("description", "description", Type::Str, NE),
@@ -542,7 +542,7 @@ pub static STRING_PROPERTY_SCHEMA: Record = Record {
 
 pub static ELICITATION_STRING_PROPERTY_SCHEMA: Record = Record {
     name: "ElicitationStringPropertySchema",
-    index: 106,
+    index: 83,
     fields: &[
         field("title", "title", Type::Str, NE),
         field("description", "description", Type::Str, NE),
@@ -569,7 +569,7 @@ pub static ELICITATION_STRING_PROPERTY_SCHEMA: Record = Record {
 
 pub static ELICITATION_URL_CAPABILITIES: Record = Record {
     name: "ElicitationUrlCapabilities",
-    index: 107,
+    index: 84,
     fields: &[META],
     tag: None,
     extra: Extra::Drop,
@@ -580,7 +580,7 @@ pub static ELICITATION_URL_CAPABILITIES: Record = Record {
 
 pub static ENUM_OPTION: Record = Record {
     name: "EnumOption",
-    index: 112,
+    index: 89,
     fields: &[
         field("const", "const", Type::Str, R),
         field("title", "title", Type::Str, R),
@@ -596,7 +596,7 @@ pub static ENUM_OPTION: Record = Record {
 
 pub static OTHER_ELICITATION_RESPONSE: Record = Record {
     name: "OtherElicitationResponse",
-    index: 196,
+    index: 136,
     fields: &[field("action", "action", Type::Str, R), META],
     tag: None,
     extra: Extra::Keep,
@@ -607,7 +607,7 @@ pub static OTHER_ELICITATION_RESPONSE: Record = Record {
 
 pub static OTHER_MULTI_SELECT_ITEMS: Record = Record {
     name: "OtherMultiSelectItems",
-    index: 197,
+    index: 137,
     fields: &[field("type", "type", Type::Str, R)],
     tag: None,
     extra: Extra::Keep,
@@ -618,7 +618,7 @@ pub static OTHER_MULTI_SELECT_ITEMS: Record = Record {
 
 pub static STRING_MULTI_SELECT_ITEMS: Record = Record {
     name: "StringMultiSelectItems",
-    index: 290,
+    index: 223,
     fields: &[field("enum", "enum", Type::List(&Type::Str), R), META],
     tag: Some(&Tag { union: "MultiSelectItems", wire: "type", name: "type", value: "string" }),
     extra: Extra::Drop,
@@ -629,7 +629,7 @@ pub static STRING_MULTI_SELECT_ITEMS: Record = Record {
 
 pub static TITLED_MULTI_SELECT_ITEMS: Record = Record {
     name: "TitledMultiSelectItems",
-    index: 308,
+    index: 238,
     fields: &[field("anyOf", "any_of", Type::List(&Type::Record(&ENUM_OPTION)), R), META],
     tag: None,
     extra: Extra::Drop,

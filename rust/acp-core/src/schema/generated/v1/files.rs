@@ -7,7 +7,7 @@ use crate::schema::table::{Extra, Int, Record, Type};
 
 pub static READ_TEXT_FILE_REQUEST: Record = Record {
     name: "ReadTextFileRequest",
-    index: 227,
+    index: 163,
     fields: &[
         field("sessionId", "session_id", Type::Str, R),
         field("path", "path", Type::Str, R),
@@ -24,7 +24,7 @@ pub static READ_TEXT_FILE_REQUEST: Record = Record {
 
 pub static READ_TEXT_FILE_RESPONSE: Record = Record {
     name: "ReadTextFileResponse",
-    index: 228,
+    index: 164,
     fields: &[field("content", "content", Type::Str, R), META],
     tag: None,
     extra: Extra::Drop,
@@ -35,7 +35,7 @@ pub static READ_TEXT_FILE_RESPONSE: Record = Record {
 
 pub static WRITE_TEXT_FILE_REQUEST: Record = Record {
     name: "WriteTextFileRequest",
-    index: 326,
+    index: 255,
     fields: &[
         field("sessionId", "session_id", Type::Str, R),
         field("path", "path", Type::Str, R),
@@ -51,7 +51,7 @@ pub static WRITE_TEXT_FILE_REQUEST: Record = Record {
 
 pub static WRITE_TEXT_FILE_RESPONSE: Record = Record {
     name: "WriteTextFileResponse",
-    index: 327,
+    index: 256,
     fields: &[META],
     tag: None,
     extra: Extra::Drop,

@@ -9,7 +9,7 @@ use crate::schema::table::{Default, Extra, Int, Record, Type};
 
 pub static IMPLEMENTATION: Record = Record {
     name: "Implementation",
-    index: 126,
+    index: 102,
     fields: &[
         field("name", "name", Type::Str, R),
         field("title", "title", Type::Str, NE),
@@ -25,7 +25,7 @@ pub static IMPLEMENTATION: Record = Record {
 
 pub static INITIALIZE_REQUEST: Record = Record {
     name: "InitializeRequest",
-    index: 129,
+    index: 105,
     fields: &[
         field("protocolVersion", "protocol_version", Type::Int(Int::U16), R),
         defaulted(
@@ -47,7 +47,7 @@ pub static INITIALIZE_REQUEST: Record = Record {
 
 pub static INITIALIZE_RESPONSE: Record = Record {
     name: "InitializeResponse",
-    index: 130,
+    index: 106,
     fields: &[
         field("protocolVersion", "protocol_version", Type::Int(Int::U16), R),
         defaulted(

@@ -32,7 +32,7 @@ pub static MESSAGE_MCP_RESPONSE: Shape = Shape {
 
 pub static MCP_SERVER_ACP: Record = Record {
     name: "McpServerAcp",
-    index: 145,
+    index: 121,
     fields: &[
         field("name", "name", Type::Str, R),
         field("serverId", "server_id", Type::Str, R),
@@ -47,7 +47,7 @@ pub static MCP_SERVER_ACP: Record = Record {
 
 pub static ACP_MCP_SERVER: Record = Record {
     name: "AcpMcpServer",
-    index: 2,
+    index: 1,
     fields: &[
         field("name", "name", Type::Str, R),
         field("serverId", "server_id", Type::Str, R),
@@ -62,7 +62,7 @@ pub static ACP_MCP_SERVER: Record = Record {
 
 pub static ENV_VARIABLE: Record = Record {
     name: "EnvVariable",
-    index: 114,
+    index: 90,
     fields: &[field("name", "name", Type::Str, R), field("value", "value", Type::Str, R), META],
     tag: None,
     extra: Extra::Drop,
@@ -73,7 +73,7 @@ pub static ENV_VARIABLE: Record = Record {
 
 pub static HTTP_HEADER: Record = Record {
     name: "HttpHeader",
-    index: 121,
+    index: 97,
     fields: &[field("name", "name", Type::Str, R), field("value", "value", Type::Str, R), META],
     tag: None,
     extra: Extra::Drop,
@@ -84,7 +84,7 @@ pub static HTTP_HEADER: Record = Record {
 
 pub static MCP_SERVER_HTTP: Record = Record {
     name: "McpServerHttp",
-    index: 146,
+    index: 122,
     fields: &[
         field("name", "name", Type::Str, R),
         field("url", "url", Type::Str, R),
@@ -106,7 +106,7 @@ pub static MCP_SERVER_HTTP: Record = Record {
 
 pub static HTTP_MCP_SERVER: Record = Record {
     name: "HttpMcpServer",
-    index: 122,
+    index: 98,
     fields: &[
         field("name", "name", Type::Str, R),
         field("url", "url", Type::Str, R),
@@ -128,7 +128,7 @@ pub static HTTP_MCP_SERVER: Record = Record {
 
 pub static MCP_ERROR: Record = Record {
     name: "McpError",
-    index: 144,
+    index: 120,
     fields: &[
         field("code", "code", Type::Int(Int::I32), R),
         field("message", "message", Type::Str, R),
@@ -143,7 +143,7 @@ pub static MCP_ERROR: Record = Record {
 
 pub static MCP_SERVER_SSE: Record = Record {
     name: "McpServerSse",
-    index: 147,
+    index: 123,
     fields: &[
         field("name", "name", Type::Str, R),
         field("url", "url", Type::Str, R),
@@ -165,7 +165,7 @@ pub static MCP_SERVER_SSE: Record = Record {
 
 pub static MCP_SERVER_STDIO: Record = Record {
     name: "McpServerStdio",
-    index: 148,
+    index: 124,
     fields: &[
         field("name", "name", Type::Str, R),
         field("command", "command", Type::Str, R),
@@ -182,7 +182,7 @@ pub static MCP_SERVER_STDIO: Record = Record {
 
 pub static MESSAGE_MCP_ERROR_RESPONSE: Record = Record {
     name: "MessageMcpErrorResponse",
-    index: 149,
+    index: 125,
     fields: &[field("error", "error", Type::Record(&MCP_ERROR), R), META],
     tag: None,
     extra: Extra::Drop,
@@ -193,7 +193,7 @@ pub static MESSAGE_MCP_ERROR_RESPONSE: Record = Record {
 
 pub static MESSAGE_MCP_NOTIFICATION: Record = Record {
     name: "MessageMcpNotification",
-    index: 150,
+    index: 126,
     fields: &[
         field("serverId", "server_id", Type::Str, R),
         field("requestId", "request_id", Type::Str, R),
@@ -210,7 +210,7 @@ pub static MESSAGE_MCP_NOTIFICATION: Record = Record {
 
 pub static MESSAGE_MCP_REQUEST: Record = Record {
     name: "MessageMcpRequest",
-    index: 151,
+    index: 127,
     fields: &[
         field("serverId", "server_id", Type::Str, R),
         field("requestId", "request_id", Type::Str, R),
@@ -227,7 +227,7 @@ pub static MESSAGE_MCP_REQUEST: Record = Record {
 
 pub static MESSAGE_MCP_RESULT_RESPONSE: Record = Record {
     name: "MessageMcpResultResponse",
-    index: 152,
+    index: 128,
     fields: &[field("result", "result", Type::Any, R), META],
     tag: None,
     extra: Extra::Drop,
@@ -238,7 +238,7 @@ pub static MESSAGE_MCP_RESULT_RESPONSE: Record = Record {
 
 pub static SSE_MCP_SERVER: Record = Record {
     name: "SseMcpServer",
-    index: 287,
+    index: 222,
     fields: &[
         field("name", "name", Type::Str, R),
         field("url", "url", Type::Str, R),

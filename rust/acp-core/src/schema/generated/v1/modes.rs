@@ -9,7 +9,7 @@ use crate::schema::table::{Extra, Record, Type};
 
 pub static ELICITATION_FORM_REQUEST_MODE: Record = Record {
     name: "ElicitationFormRequestMode",
-    index: 97,
+    index: 74,
     fields: &[
         field("requestId", "request_id", Type::Shape(&REQUEST_ID), R),
         field("requestedSchema", "requested_schema", Type::Record(&ELICITATION_SCHEMA), R),
@@ -23,7 +23,7 @@ pub static ELICITATION_FORM_REQUEST_MODE: Record = Record {
 
 pub static ELICITATION_FORM_SESSION_MODE: Record = Record {
     name: "ElicitationFormSessionMode",
-    index: 98,
+    index: 75,
     fields: &[
         field("sessionId", "session_id", Type::Str, R),
         field("toolCallId", "tool_call_id", Type::Str, NE),
@@ -38,7 +38,7 @@ pub static ELICITATION_FORM_SESSION_MODE: Record = Record {
 
 pub static ELICITATION_URL_REQUEST_MODE: Record = Record {
     name: "ElicitationUrlRequestMode",
-    index: 108,
+    index: 85,
     fields: &[
         field("requestId", "request_id", Type::Shape(&REQUEST_ID), R),
         field("elicitationId", "elicitation_id", Type::Str, R),
@@ -53,7 +53,7 @@ pub static ELICITATION_URL_REQUEST_MODE: Record = Record {
 
 pub static ELICITATION_URL_SESSION_MODE: Record = Record {
     name: "ElicitationUrlSessionMode",
-    index: 109,
+    index: 86,
     fields: &[
         field("sessionId", "session_id", Type::Str, R),
         field("toolCallId", "tool_call_id", Type::Str, NE),

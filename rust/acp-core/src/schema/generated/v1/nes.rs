@@ -7,7 +7,7 @@ use crate::schema::table::{Extra, Int, Record, Type};
 
 pub static CLIENT_NES_CAPABILITIES: Record = Record {
     name: "ClientNesCapabilities",
-    index: 44,
+    index: 265,
     fields: &[
         field("jump", "jump", Type::Record(&NES_JUMP_CAPABILITIES), NE),
         field("rename", "rename", Type::Record(&NES_RENAME_CAPABILITIES), NE),
@@ -28,7 +28,7 @@ pub static CLIENT_NES_CAPABILITIES: Record = Record {
 
 pub static NES_CAPABILITIES: Record = Record {
     name: "NesCapabilities",
-    index: 154,
+    index: 281,
     fields: &[
         field("events", "events", Type::Record(&NES_EVENT_CAPABILITIES), NE),
         field("context", "context", Type::Record(&NES_CONTEXT_CAPABILITIES), NE),
@@ -43,7 +43,7 @@ pub static NES_CAPABILITIES: Record = Record {
 
 pub static NES_CONTEXT_CAPABILITIES: Record = Record {
     name: "NesContextCapabilities",
-    index: 155,
+    index: 282,
     fields: &[
         field("recentFiles", "recent_files", Type::Record(&NES_RECENT_FILES_CAPABILITIES), NE),
         field(
@@ -67,7 +67,7 @@ pub static NES_CONTEXT_CAPABILITIES: Record = Record {
 
 pub static NES_DIAGNOSTICS_CAPABILITIES: Record = Record {
     name: "NesDiagnosticsCapabilities",
-    index: 157,
+    index: 284,
     fields: &[META],
     tag: None,
     extra: Extra::Drop,
@@ -78,7 +78,7 @@ pub static NES_DIAGNOSTICS_CAPABILITIES: Record = Record {
 
 pub static NES_DOCUMENT_DID_CHANGE_CAPABILITIES: Record = Record {
     name: "NesDocumentDidChangeCapabilities",
-    index: 158,
+    index: 285,
     fields: &[field("syncKind", "sync_kind", Type::Str, R), META],
     tag: None,
     extra: Extra::Drop,
@@ -89,7 +89,7 @@ pub static NES_DOCUMENT_DID_CHANGE_CAPABILITIES: Record = Record {
 
 pub static NES_DOCUMENT_DID_CLOSE_CAPABILITIES: Record = Record {
     name: "NesDocumentDidCloseCapabilities",
-    index: 159,
+    index: 286,
     fields: &[META],
     tag: None,
     extra: Extra::Drop,
@@ -100,7 +100,7 @@ pub static NES_DOCUMENT_DID_CLOSE_CAPABILITIES: Record = Record {
 
 pub static NES_DOCUMENT_DID_FOCUS_CAPABILITIES: Record = Record {
     name: "NesDocumentDidFocusCapabilities",
-    index: 160,
+    index: 287,
     fields: &[META],
     tag: None,
     extra: Extra::Drop,
@@ -111,7 +111,7 @@ pub static NES_DOCUMENT_DID_FOCUS_CAPABILITIES: Record = Record {
 
 pub static NES_DOCUMENT_DID_OPEN_CAPABILITIES: Record = Record {
     name: "NesDocumentDidOpenCapabilities",
-    index: 161,
+    index: 288,
     fields: &[META],
     tag: None,
     extra: Extra::Drop,
@@ -122,7 +122,7 @@ pub static NES_DOCUMENT_DID_OPEN_CAPABILITIES: Record = Record {
 
 pub static NES_DOCUMENT_DID_SAVE_CAPABILITIES: Record = Record {
     name: "NesDocumentDidSaveCapabilities",
-    index: 162,
+    index: 289,
     fields: &[META],
     tag: None,
     extra: Extra::Drop,
@@ -133,7 +133,7 @@ pub static NES_DOCUMENT_DID_SAVE_CAPABILITIES: Record = Record {
 
 pub static NES_DOCUMENT_EVENT_CAPABILITIES: Record = Record {
     name: "NesDocumentEventCapabilities",
-    index: 163,
+    index: 290,
     fields: &[
         field("didOpen", "did_open", Type::Record(&NES_DOCUMENT_DID_OPEN_CAPABILITIES), NE),
         field("didChange", "did_change", Type::Record(&NES_DOCUMENT_DID_CHANGE_CAPABILITIES), NE),
@@ -151,7 +151,7 @@ pub static NES_DOCUMENT_EVENT_CAPABILITIES: Record = Record {
 
 pub static NES_EDIT_HISTORY_CAPABILITIES: Record = Record {
     name: "NesEditHistoryCapabilities",
-    index: 164,
+    index: 291,
     fields: &[field("maxCount", "max_count", Type::Int(Int::U64), NE), META],
     tag: None,
     extra: Extra::Drop,
@@ -162,7 +162,7 @@ pub static NES_EDIT_HISTORY_CAPABILITIES: Record = Record {
 
 pub static NES_EVENT_CAPABILITIES: Record = Record {
     name: "NesEventCapabilities",
-    index: 168,
+    index: 295,
     fields: &[
         field("document", "document", Type::Record(&NES_DOCUMENT_EVENT_CAPABILITIES), NE),
         META,
@@ -176,7 +176,7 @@ pub static NES_EVENT_CAPABILITIES: Record = Record {
 
 pub static NES_JUMP_CAPABILITIES: Record = Record {
     name: "NesJumpCapabilities",
-    index: 170,
+    index: 297,
     fields: &[META],
     tag: None,
     extra: Extra::Drop,
@@ -187,7 +187,7 @@ pub static NES_JUMP_CAPABILITIES: Record = Record {
 
 pub static NES_OPEN_FILES_CAPABILITIES: Record = Record {
     name: "NesOpenFilesCapabilities",
-    index: 174,
+    index: 301,
     fields: &[META],
     tag: None,
     extra: Extra::Drop,
@@ -198,7 +198,7 @@ pub static NES_OPEN_FILES_CAPABILITIES: Record = Record {
 
 pub static NES_RECENT_FILES_CAPABILITIES: Record = Record {
     name: "NesRecentFilesCapabilities",
-    index: 176,
+    index: 303,
     fields: &[field("maxCount", "max_count", Type::Int(Int::U64), NE), META],
     tag: None,
     extra: Extra::Drop,
@@ -209,7 +209,7 @@ pub static NES_RECENT_FILES_CAPABILITIES: Record = Record {
 
 pub static NES_RELATED_SNIPPETS_CAPABILITIES: Record = Record {
     name: "NesRelatedSnippetsCapabilities",
-    index: 178,
+    index: 305,
     fields: &[META],
     tag: None,
     extra: Extra::Drop,
@@ -220,7 +220,7 @@ pub static NES_RELATED_SNIPPETS_CAPABILITIES: Record = Record {
 
 pub static NES_RENAME_CAPABILITIES: Record = Record {
     name: "NesRenameCapabilities",
-    index: 179,
+    index: 306,
     fields: &[META],
     tag: None,
     extra: Extra::Drop,
@@ -231,7 +231,7 @@ pub static NES_RENAME_CAPABILITIES: Record = Record {
 
 pub static NES_SEARCH_AND_REPLACE_CAPABILITIES: Record = Record {
     name: "NesSearchAndReplaceCapabilities",
-    index: 183,
+    index: 310,
     fields: &[META],
     tag: None,
     extra: Extra::Drop,
@@ -242,7 +242,7 @@ pub static NES_SEARCH_AND_REPLACE_CAPABILITIES: Record = Record {
 
 pub static NES_USER_ACTIONS_CAPABILITIES: Record = Record {
     name: "NesUserActionsCapabilities",
-    index: 189,
+    index: 316,
     fields: &[field("maxCount", "max_count", Type::Int(Int::U64), NE), META],
     tag: None,
     extra: Extra::Drop,

@@ -30,7 +30,7 @@ pub static PERMISSION_OPTION_KIND: Enum = Enum {
 
 pub static SELECTED_PERMISSION_OUTCOME: Record = Record {
     name: "SelectedPermissionOutcome",
-    index: 240,
+    index: 175,
     fields: &[field("optionId", "option_id", Type::Str, R), META],
     tag: None,
     extra: Extra::Drop,
@@ -41,7 +41,7 @@ pub static SELECTED_PERMISSION_OUTCOME: Record = Record {
 
 pub static ALLOWED_OUTCOME: Record = Record {
     name: "AllowedOutcome",
-    index: 16,
+    index: 11,
     fields: &[field("optionId", "option_id", Type::Str, R), META],
     tag: Some(&Tag {
         union: "RequestPermissionOutcome",
@@ -57,7 +57,7 @@ pub static ALLOWED_OUTCOME: Record = Record {
 
 pub static DENIED_OUTCOME: Record = Record {
     name: "DeniedOutcome",
-    index: 82,
+    index: 66,
     fields: &[],
     tag: Some(&Tag {
         union: "RequestPermissionOutcome",
@@ -73,7 +73,7 @@ pub static DENIED_OUTCOME: Record = Record {
 
 pub static PERMISSION_OPTION: Record = Record {
     name: "PermissionOption",
-    index: 199,
+    index: 139,
     fields: &[
         field("optionId", "option_id", Type::Str, R),
         field("name", "name", Type::Str, R),
@@ -89,7 +89,7 @@ pub static PERMISSION_OPTION: Record = Record {
 
 pub static REQUEST_PERMISSION_REQUEST: Record = Record {
     name: "RequestPermissionRequest",
-    index: 232,
+    index: 167,
     fields: &[
         field("sessionId", "session_id", Type::Str, R),
         field("toolCall", "tool_call", Type::Record(&TOOL_CALL_UPDATE), R),
@@ -105,7 +105,7 @@ pub static REQUEST_PERMISSION_REQUEST: Record = Record {
 
 pub static REQUEST_PERMISSION_RESPONSE: Record = Record {
     name: "RequestPermissionResponse",
-    index: 233,
+    index: 168,
     fields: &[field("outcome", "outcome", Type::Union(&REQUEST_PERMISSION_OUTCOME), R), META],
     tag: None,
     extra: Extra::Drop,

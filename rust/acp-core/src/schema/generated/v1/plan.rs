@@ -35,7 +35,7 @@ pub static PLAN_ENTRY_STATUS: Enum = Enum {
 
 pub static PLAN: Record = Record {
     name: "Plan",
-    index: 200,
+    index: 140,
     fields: &[
         defaulted(
             "entries",
@@ -55,7 +55,7 @@ pub static PLAN: Record = Record {
 
 pub static PLAN_ENTRY: Record = Record {
     name: "PlanEntry",
-    index: 202,
+    index: 142,
     fields: &[
         field("content", "content", Type::Str, R),
         field("priority", "priority", Type::Enum(&PLAN_ENTRY_PRIORITY), R),
@@ -71,7 +71,7 @@ pub static PLAN_ENTRY: Record = Record {
 
 pub static PLAN_ITEMS: Record = Record {
     name: "PlanItems",
-    index: 204,
+    index: 143,
     fields: &[
         field("planId", "plan_id", Type::Str, R),
         defaulted(
@@ -92,7 +92,7 @@ pub static PLAN_ITEMS: Record = Record {
 
 pub static PLAN_MARKDOWN: Record = Record {
     name: "PlanMarkdown",
-    index: 205,
+    index: 144,
     fields: &[
         field("planId", "plan_id", Type::Str, R),
         field("content", "content", Type::Str, R),
@@ -108,7 +108,7 @@ pub static PLAN_MARKDOWN: Record = Record {
 
 pub static PLAN_REMOVED: Record = Record {
     name: "PlanRemoved",
-    index: 206,
+    index: 145,
     fields: &[field("planId", "plan_id", Type::Str, R), META],
     tag: None,
     extra: Extra::Drop,
@@ -119,7 +119,7 @@ pub static PLAN_REMOVED: Record = Record {
 
 pub static PLAN_UPDATE: Record = Record {
     name: "PlanUpdate",
-    index: 207,
+    index: 146,
     fields: &[field("plan", "plan", Type::Union(&PLAN_UPDATE_CONTENT), R), META],
     tag: None,
     extra: Extra::Drop,
@@ -130,7 +130,7 @@ pub static PLAN_UPDATE: Record = Record {
 
 pub static PLAN_UPDATE_ITEMS: Record = Record {
     name: "PlanUpdateItems",
-    index: 209,
+    index: 147,
     fields: &[
         field("planId", "plan_id", Type::Str, R),
         defaulted(
@@ -151,7 +151,7 @@ pub static PLAN_UPDATE_ITEMS: Record = Record {
 
 pub static PLAN_UPDATE_MARKDOWN: Record = Record {
     name: "PlanUpdateMarkdown",
-    index: 210,
+    index: 148,
     fields: &[
         field("planId", "plan_id", Type::Str, R),
         field("content", "content", Type::Str, R),

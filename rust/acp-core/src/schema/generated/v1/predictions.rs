@@ -27,7 +27,7 @@ pub static NES_SUGGESTION: Union = Union {
 
 pub static ACCEPT_NES_NOTIFICATION: Record = Record {
     name: "AcceptNesNotification",
-    index: 1,
+    index: 257,
     fields: &[
         field("sessionId", "session_id", Type::Str, R),
         field("id", "id", Type::Str, R),
@@ -42,7 +42,7 @@ pub static ACCEPT_NES_NOTIFICATION: Record = Record {
 
 pub static CLOSE_NES_REQUEST: Record = Record {
     name: "CloseNesRequest",
-    index: 49,
+    index: 269,
     fields: &[field("sessionId", "session_id", Type::Str, R), META],
     tag: None,
     extra: Extra::Drop,
@@ -53,7 +53,7 @@ pub static CLOSE_NES_REQUEST: Record = Record {
 
 pub static CLOSE_NES_RESPONSE: Record = Record {
     name: "CloseNesResponse",
-    index: 50,
+    index: 270,
     fields: &[META],
     tag: None,
     extra: Extra::Drop,
@@ -64,7 +64,7 @@ pub static CLOSE_NES_RESPONSE: Record = Record {
 
 pub static NES_DIAGNOSTIC: Record = Record {
     name: "NesDiagnostic",
-    index: 156,
+    index: 283,
     fields: &[
         field("uri", "uri", Type::Str, R),
         field("range", "range", Type::Record(&RANGE), R),
@@ -81,7 +81,7 @@ pub static NES_DIAGNOSTIC: Record = Record {
 
 pub static NES_EDIT_HISTORY_ENTRY: Record = Record {
     name: "NesEditHistoryEntry",
-    index: 165,
+    index: 292,
     fields: &[field("uri", "uri", Type::Str, R), field("diff", "diff", Type::Str, R), META],
     tag: None,
     extra: Extra::Drop,
@@ -92,7 +92,7 @@ pub static NES_EDIT_HISTORY_ENTRY: Record = Record {
 
 pub static NES_EDIT_SUGGESTION: Record = Record {
     name: "NesEditSuggestion",
-    index: 166,
+    index: 293,
     fields: &[
         field("id", "id", Type::Str, R),
         field("uri", "uri", Type::Str, R),
@@ -109,7 +109,7 @@ pub static NES_EDIT_SUGGESTION: Record = Record {
 
 pub static NES_EDIT_SUGGESTION_VARIANT: Record = Record {
     name: "NesEditSuggestionVariant",
-    index: 167,
+    index: 294,
     fields: &[
         field("id", "id", Type::Str, R),
         field("uri", "uri", Type::Str, R),
@@ -126,7 +126,7 @@ pub static NES_EDIT_SUGGESTION_VARIANT: Record = Record {
 
 pub static NES_EXCERPT: Record = Record {
     name: "NesExcerpt",
-    index: 169,
+    index: 296,
     fields: &[
         field("startLine", "start_line", Type::Int(Int::U64), R),
         field("endLine", "end_line", Type::Int(Int::U64), R),
@@ -142,7 +142,7 @@ pub static NES_EXCERPT: Record = Record {
 
 pub static NES_JUMP_SUGGESTION: Record = Record {
     name: "NesJumpSuggestion",
-    index: 171,
+    index: 298,
     fields: &[
         field("id", "id", Type::Str, R),
         field("uri", "uri", Type::Str, R),
@@ -158,7 +158,7 @@ pub static NES_JUMP_SUGGESTION: Record = Record {
 
 pub static NES_JUMP_SUGGESTION_VARIANT: Record = Record {
     name: "NesJumpSuggestionVariant",
-    index: 172,
+    index: 299,
     fields: &[
         field("id", "id", Type::Str, R),
         field("uri", "uri", Type::Str, R),
@@ -174,7 +174,7 @@ pub static NES_JUMP_SUGGESTION_VARIANT: Record = Record {
 
 pub static NES_OPEN_FILE: Record = Record {
     name: "NesOpenFile",
-    index: 173,
+    index: 300,
     fields: &[
         field("uri", "uri", Type::Str, R),
         field("languageId", "language_id", Type::Str, R),
@@ -191,7 +191,7 @@ pub static NES_OPEN_FILE: Record = Record {
 
 pub static NES_RECENT_FILE: Record = Record {
     name: "NesRecentFile",
-    index: 175,
+    index: 302,
     fields: &[
         field("uri", "uri", Type::Str, R),
         field("languageId", "language_id", Type::Str, R),
@@ -207,7 +207,7 @@ pub static NES_RECENT_FILE: Record = Record {
 
 pub static NES_RELATED_SNIPPET: Record = Record {
     name: "NesRelatedSnippet",
-    index: 177,
+    index: 304,
     fields: &[
         field("uri", "uri", Type::Str, R),
         field("excerpts", "excerpts", Type::List(&Type::Record(&NES_EXCERPT)), R),
@@ -222,7 +222,7 @@ pub static NES_RELATED_SNIPPET: Record = Record {
 
 pub static NES_RENAME_SUGGESTION: Record = Record {
     name: "NesRenameSuggestion",
-    index: 180,
+    index: 307,
     fields: &[
         field("id", "id", Type::Str, R),
         field("uri", "uri", Type::Str, R),
@@ -239,7 +239,7 @@ pub static NES_RENAME_SUGGESTION: Record = Record {
 
 pub static NES_RENAME_SUGGESTION_VARIANT: Record = Record {
     name: "NesRenameSuggestionVariant",
-    index: 181,
+    index: 308,
     fields: &[
         field("id", "id", Type::Str, R),
         field("uri", "uri", Type::Str, R),
@@ -256,7 +256,7 @@ pub static NES_RENAME_SUGGESTION_VARIANT: Record = Record {
 
 pub static NES_REPOSITORY: Record = Record {
     name: "NesRepository",
-    index: 182,
+    index: 309,
     fields: &[
         field("name", "name", Type::Str, R),
         field("owner", "owner", Type::Str, R),
@@ -272,7 +272,7 @@ pub static NES_REPOSITORY: Record = Record {
 
 pub static NES_SEARCH_AND_REPLACE_SUGGESTION: Record = Record {
     name: "NesSearchAndReplaceSuggestion",
-    index: 184,
+    index: 311,
     fields: &[
         field("id", "id", Type::Str, R),
         field("uri", "uri", Type::Str, R),
@@ -290,7 +290,7 @@ pub static NES_SEARCH_AND_REPLACE_SUGGESTION: Record = Record {
 
 pub static NES_SEARCH_AND_REPLACE_SUGGESTION_VARIANT: Record = Record {
     name: "NesSearchAndReplaceSuggestionVariant",
-    index: 185,
+    index: 312,
     fields: &[
         field("id", "id", Type::Str, R),
         field("uri", "uri", Type::Str, R),
@@ -313,7 +313,7 @@ pub static NES_SEARCH_AND_REPLACE_SUGGESTION_VARIANT: Record = Record {
 
 pub static NES_SUGGEST_CONTEXT: Record = Record {
     name: "NesSuggestContext",
-    index: 186,
+    index: 313,
     fields: &[
         field("recentFiles", "recent_files", Type::List(&Type::Record(&NES_RECENT_FILE)), N),
         field(
@@ -337,7 +337,7 @@ pub static NES_SUGGEST_CONTEXT: Record = Record {
 
 pub static NES_TEXT_EDIT: Record = Record {
     name: "NesTextEdit",
-    index: 187,
+    index: 314,
     fields: &[
         field("range", "range", Type::Record(&RANGE), R),
         field("newText", "new_text", Type::Str, R),
@@ -352,7 +352,7 @@ pub static NES_TEXT_EDIT: Record = Record {
 
 pub static NES_USER_ACTION: Record = Record {
     name: "NesUserAction",
-    index: 188,
+    index: 315,
     fields: &[
         field("action", "action", Type::Str, R),
         field("uri", "uri", Type::Str, R),
@@ -369,7 +369,7 @@ pub static NES_USER_ACTION: Record = Record {
 
 pub static REJECT_NES_NOTIFICATION: Record = Record {
     name: "RejectNesNotification",
-    index: 229,
+    index: 321,
     fields: &[
         field("sessionId", "session_id", Type::Str, R),
         field("id", "id", Type::Str, R),
@@ -385,7 +385,7 @@ pub static REJECT_NES_NOTIFICATION: Record = Record {
 
 pub static START_NES_REQUEST: Record = Record {
     name: "StartNesRequest",
-    index: 288,
+    index: 322,
     fields: &[
         field("workspaceUri", "workspace_uri", Type::Str, NE),
         field(
@@ -406,7 +406,7 @@ pub static START_NES_REQUEST: Record = Record {
 
 pub static START_NES_RESPONSE: Record = Record {
     name: "StartNesResponse",
-    index: 289,
+    index: 323,
     fields: &[field("sessionId", "session_id", Type::Str, R), META],
     tag: None,
     extra: Extra::Drop,
@@ -417,7 +417,7 @@ pub static START_NES_RESPONSE: Record = Record {
 
 pub static SUGGEST_NES_REQUEST: Record = Record {
     name: "SuggestNesRequest",
-    index: 295,
+    index: 324,
     fields: &[
         field("sessionId", "session_id", Type::Str, R),
         field("uri", "uri", Type::Str, R),
@@ -437,7 +437,7 @@ pub static SUGGEST_NES_REQUEST: Record = Record {
 
 pub static SUGGEST_NES_RESPONSE: Record = Record {
     name: "SuggestNesResponse",
-    index: 296,
+    index: 325,
     fields: &[
         field("suggestions", "suggestions", Type::List(&Type::Union(&NES_SUGGESTION)), R),
         META,

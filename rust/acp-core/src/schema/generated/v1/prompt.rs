@@ -9,7 +9,7 @@ use crate::schema::table::{Extra, Record, Tag, Type};
 
 pub static CANCEL_NOTIFICATION: Record = Record {
     name: "CancelNotification",
-    index: 40,
+    index: 33,
     fields: &[field("sessionId", "session_id", Type::Str, R), META],
     tag: None,
     extra: Extra::Drop,
@@ -20,7 +20,7 @@ pub static CANCEL_NOTIFICATION: Record = Record {
 
 pub static PROMPT_REQUEST: Record = Record {
     name: "PromptRequest",
-    index: 213,
+    index: 150,
     fields: &[
         field("sessionId", "session_id", Type::Str, R),
         field("prompt", "prompt", Type::List(&Type::Union(&CONTENT_BLOCK)), R),
@@ -35,7 +35,7 @@ pub static PROMPT_REQUEST: Record = Record {
 
 pub static PROMPT_RESPONSE: Record = Record {
     name: "PromptResponse",
-    index: 214,
+    index: 151,
     fields: &[
         field("stopReason", "stop_reason", Type::Enum(&STOP_REASON), R),
         field("usage", "usage", Type::Record(&USAGE), NEU),
@@ -50,7 +50,7 @@ pub static PROMPT_RESPONSE: Record = Record {
 
 pub static PROMPT_SUGGESTION: Record = Record {
     name: "PromptSuggestion",
-    index: 215,
+    index: 152,
     fields: &[field("prompt", "prompt", Type::List(&Type::Union(&CONTENT_BLOCK)), R), META],
     tag: None,
     extra: Extra::Drop,
@@ -61,7 +61,7 @@ pub static PROMPT_SUGGESTION: Record = Record {
 
 pub static PROMPT_SUGGESTIONS_UPDATE: Record = Record {
     name: "PromptSuggestionsUpdate",
-    index: 220,
+    index: 157,
     fields: &[
         field("suggestions", "suggestions", Type::List(&Type::Record(&PROMPT_SUGGESTION)), RS),
         META,

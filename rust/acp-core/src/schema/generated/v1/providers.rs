@@ -13,7 +13,7 @@ pub static LLM_PROTOCOL: Enum = Enum {
 
 pub static DISABLE_PROVIDER_REQUEST: Record = Record {
     name: "DisableProviderRequest",
-    index: 89,
+    index: 68,
     fields: &[field("providerId", "provider_id", Type::Str, R), META],
     tag: None,
     extra: Extra::Drop,
@@ -24,7 +24,7 @@ pub static DISABLE_PROVIDER_REQUEST: Record = Record {
 
 pub static DISABLE_PROVIDER_RESPONSE: Record = Record {
     name: "DisableProviderResponse",
-    index: 90,
+    index: 69,
     fields: &[META],
     tag: None,
     extra: Extra::Drop,
@@ -35,7 +35,7 @@ pub static DISABLE_PROVIDER_RESPONSE: Record = Record {
 
 pub static LIST_PROVIDERS_REQUEST: Record = Record {
     name: "ListProvidersRequest",
-    index: 134,
+    index: 110,
     fields: &[META],
     tag: None,
     extra: Extra::Drop,
@@ -46,7 +46,7 @@ pub static LIST_PROVIDERS_REQUEST: Record = Record {
 
 pub static LIST_PROVIDERS_RESPONSE: Record = Record {
     name: "ListProvidersResponse",
-    index: 135,
+    index: 111,
     fields: &[field("providers", "providers", Type::List(&Type::Record(&PROVIDER_INFO)), R), META],
     tag: None,
     extra: Extra::Drop,
@@ -57,7 +57,7 @@ pub static LIST_PROVIDERS_RESPONSE: Record = Record {
 
 pub static PROVIDER_CURRENT_CONFIG: Record = Record {
     name: "ProviderCurrentConfig",
-    index: 221,
+    index: 158,
     fields: &[
         field("apiType", "api_type", Type::Enum(&LLM_PROTOCOL), R),
         field("baseUrl", "base_url", Type::Str, R),
@@ -72,7 +72,7 @@ pub static PROVIDER_CURRENT_CONFIG: Record = Record {
 
 pub static PROVIDER_INFO: Record = Record {
     name: "ProviderInfo",
-    index: 222,
+    index: 159,
     fields: &[
         field("providerId", "provider_id", Type::Str, R),
         defaulted(
@@ -95,7 +95,7 @@ pub static PROVIDER_INFO: Record = Record {
 
 pub static SET_PROVIDER_REQUEST: Record = Record {
     name: "SetProviderRequest",
-    index: 278,
+    index: 213,
     fields: &[
         field("providerId", "provider_id", Type::Str, R),
         field("apiType", "api_type", Type::Enum(&LLM_PROTOCOL), R),
@@ -112,7 +112,7 @@ pub static SET_PROVIDER_REQUEST: Record = Record {
 
 pub static SET_PROVIDER_RESPONSE: Record = Record {
     name: "SetProviderResponse",
-    index: 279,
+    index: 214,
     fields: &[META],
     tag: None,
     extra: Extra::Drop,

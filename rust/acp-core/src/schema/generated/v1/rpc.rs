@@ -10,7 +10,7 @@ pub static REQUEST_ID: Shape =
 
 pub static CANCEL_REQUEST_NOTIFICATION: Record = Record {
     name: "CancelRequestNotification",
-    index: 41,
+    index: 34,
     fields: &[field("requestId", "request_id", Type::Shape(&REQUEST_ID), R), META],
     tag: None,
     extra: Extra::Drop,
@@ -21,7 +21,7 @@ pub static CANCEL_REQUEST_NOTIFICATION: Record = Record {
 
 pub static ERROR: Record = Record {
     name: "Error",
-    index: 115,
+    index: 91,
     fields: &[
         field("code", "code", Type::Int(Int::I32), R),
         field("message", "message", Type::Str, R),
@@ -36,7 +36,7 @@ pub static ERROR: Record = Record {
 
 pub static PROXY_SUCCESSOR_NOTIFICATION: Record = Record {
     name: "ProxySuccessorNotification",
-    index: 224,
+    index: 161,
     fields: &[
         field("method", "method", Type::Str, R),
         field("params", "params", Type::Any, N),
@@ -51,7 +51,7 @@ pub static PROXY_SUCCESSOR_NOTIFICATION: Record = Record {
 
 pub static PROXY_SUCCESSOR_REQUEST: Record = Record {
     name: "ProxySuccessorRequest",
-    index: 225,
+    index: 162,
     fields: &[
         field("method", "method", Type::Str, R),
         field("params", "params", Type::Any, N),

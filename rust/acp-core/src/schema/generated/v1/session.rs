@@ -24,7 +24,7 @@ pub static SYSTEM_PROMPT_MODE: Enum =
 
 pub static ARCHIVE_SESSION_REQUEST: Record = Record {
     name: "ArchiveSessionRequest",
-    index: 18,
+    index: 13,
     fields: &[field("sessionId", "session_id", Type::Str, R), META],
     tag: None,
     extra: Extra::Drop,
@@ -35,7 +35,7 @@ pub static ARCHIVE_SESSION_REQUEST: Record = Record {
 
 pub static ARCHIVE_SESSION_RESPONSE: Record = Record {
     name: "ArchiveSessionResponse",
-    index: 19,
+    index: 14,
     fields: &[META],
     tag: None,
     extra: Extra::Drop,
@@ -46,7 +46,7 @@ pub static ARCHIVE_SESSION_RESPONSE: Record = Record {
 
 pub static CLOSE_SESSION_REQUEST: Record = Record {
     name: "CloseSessionRequest",
-    index: 51,
+    index: 37,
     fields: &[field("sessionId", "session_id", Type::Str, R), META],
     tag: None,
     extra: Extra::Drop,
@@ -57,7 +57,7 @@ pub static CLOSE_SESSION_REQUEST: Record = Record {
 
 pub static CLOSE_SESSION_RESPONSE: Record = Record {
     name: "CloseSessionResponse",
-    index: 52,
+    index: 38,
     fields: &[META],
     tag: None,
     extra: Extra::Drop,
@@ -68,7 +68,7 @@ pub static CLOSE_SESSION_RESPONSE: Record = Record {
 
 pub static DELETE_SESSION_REQUEST: Record = Record {
     name: "DeleteSessionRequest",
-    index: 80,
+    index: 64,
     fields: &[field("sessionId", "session_id", Type::Str, R), META],
     tag: None,
     extra: Extra::Drop,
@@ -79,7 +79,7 @@ pub static DELETE_SESSION_REQUEST: Record = Record {
 
 pub static DELETE_SESSION_RESPONSE: Record = Record {
     name: "DeleteSessionResponse",
-    index: 81,
+    index: 65,
     fields: &[META],
     tag: None,
     extra: Extra::Drop,
@@ -90,7 +90,7 @@ pub static DELETE_SESSION_RESPONSE: Record = Record {
 
 pub static FORK_SESSION_REQUEST: Record = Record {
     name: "ForkSessionRequest",
-    index: 119,
+    index: 95,
     fields: &[
         field("sessionId", "session_id", Type::Str, R),
         field("cursorId", "cursor_id", Type::Str, N),
@@ -128,7 +128,7 @@ pub static FORK_SESSION_REQUEST: Record = Record {
 
 pub static FORK_SESSION_RESPONSE: Record = Record {
     name: "ForkSessionResponse",
-    index: 120,
+    index: 96,
     fields: &[
         field("sessionId", "session_id", Type::Str, R),
         field("modes", "modes", Type::Record(&SESSION_MODE_STATE), NE),
@@ -149,7 +149,7 @@ pub static FORK_SESSION_RESPONSE: Record = Record {
 
 pub static LIST_SESSIONS_REQUEST: Record = Record {
     name: "ListSessionsRequest",
-    index: 136,
+    index: 112,
     fields: &[
         field("cwd", "cwd", Type::Str, N),
         field("cursor", "cursor", Type::Str, N),
@@ -165,7 +165,7 @@ pub static LIST_SESSIONS_REQUEST: Record = Record {
 
 pub static LIST_SESSIONS_RESPONSE: Record = Record {
     name: "ListSessionsResponse",
-    index: 137,
+    index: 113,
     fields: &[
         defaulted(
             "sessions",
@@ -186,7 +186,7 @@ pub static LIST_SESSIONS_RESPONSE: Record = Record {
 
 pub static LOAD_SESSION_REQUEST: Record = Record {
     name: "LoadSessionRequest",
-    index: 138,
+    index: 114,
     fields: &[
         defaulted(
             "mcpServers",
@@ -223,7 +223,7 @@ pub static LOAD_SESSION_REQUEST: Record = Record {
 
 pub static LOAD_SESSION_RESPONSE: Record = Record {
     name: "LoadSessionResponse",
-    index: 139,
+    index: 115,
     fields: &[
         field("modes", "modes", Type::Record(&SESSION_MODE_STATE), NE),
         field(
@@ -243,7 +243,7 @@ pub static LOAD_SESSION_RESPONSE: Record = Record {
 
 pub static NEW_SESSION_REQUEST: Record = Record {
     name: "NewSessionRequest",
-    index: 190,
+    index: 130,
     fields: &[
         field("cwd", "cwd", Type::Str, R),
         defaulted(
@@ -279,7 +279,7 @@ pub static NEW_SESSION_REQUEST: Record = Record {
 
 pub static NEW_SESSION_RESPONSE: Record = Record {
     name: "NewSessionResponse",
-    index: 191,
+    index: 131,
     fields: &[
         field("sessionId", "session_id", Type::Str, R),
         field("modes", "modes", Type::Record(&SESSION_MODE_STATE), NE),
@@ -300,7 +300,7 @@ pub static NEW_SESSION_RESPONSE: Record = Record {
 
 pub static RESUME_SESSION_REQUEST: Record = Record {
     name: "ResumeSessionRequest",
-    index: 237,
+    index: 172,
     fields: &[
         field("sessionId", "session_id", Type::Str, R),
         field("cwd", "cwd", Type::Str, R),
@@ -337,7 +337,7 @@ pub static RESUME_SESSION_REQUEST: Record = Record {
 
 pub static RESUME_SESSION_RESPONSE: Record = Record {
     name: "ResumeSessionResponse",
-    index: 238,
+    index: 173,
     fields: &[
         field("modes", "modes", Type::Record(&SESSION_MODE_STATE), NE),
         field(
@@ -357,7 +357,7 @@ pub static RESUME_SESSION_RESPONSE: Record = Record {
 
 pub static SESSION_INFO: Record = Record {
     name: "SessionInfo",
-    index: 256,
+    index: 191,
     fields: &[
         field("sessionId", "session_id", Type::Str, R),
         field("cwd", "cwd", Type::Str, R),
@@ -382,7 +382,7 @@ pub static SESSION_INFO: Record = Record {
 
 pub static SESSION_OPTIONS_REQUEST: Record = Record {
     name: "SessionOptionsRequest",
-    index: 266,
+    index: 201,
     fields: &[
         field("cwd", "cwd", Type::Str, R),
         defaulted(
@@ -404,7 +404,7 @@ pub static SESSION_OPTIONS_REQUEST: Record = Record {
 
 pub static SESSION_OPTIONS_RESPONSE: Record = Record {
     name: "SessionOptionsResponse",
-    index: 267,
+    index: 202,
     fields: &[
         field("modes", "modes", Type::Record(&SESSION_MODE_STATE), NE),
         field(
@@ -424,7 +424,7 @@ pub static SESSION_OPTIONS_RESPONSE: Record = Record {
 
 pub static SESSION_STATUS_REQUEST: Record = Record {
     name: "SessionStatusRequest",
-    index: 271,
+    index: 206,
     fields: &[field("sessionId", "session_id", Type::Str, R), META],
     tag: None,
     extra: Extra::Drop,
@@ -435,7 +435,7 @@ pub static SESSION_STATUS_REQUEST: Record = Record {
 
 pub static SESSION_STATUS_RESPONSE: Record = Record {
     name: "SessionStatusResponse",
-    index: 272,
+    index: 207,
     fields: &[field("status", "status", Type::Enum(&SESSION_STATUS), R), META],
     tag: None,
     extra: Extra::Drop,
@@ -446,7 +446,7 @@ pub static SESSION_STATUS_RESPONSE: Record = Record {
 
 pub static SET_SESSION_TITLE_REQUEST: Record = Record {
     name: "SetSessionTitleRequest",
-    index: 285,
+    index: 220,
     fields: &[
         field("sessionId", "session_id", Type::Str, R),
         field("title", "title", Type::Str, R),
@@ -461,7 +461,7 @@ pub static SET_SESSION_TITLE_REQUEST: Record = Record {
 
 pub static SET_SESSION_TITLE_RESPONSE: Record = Record {
     name: "SetSessionTitleResponse",
-    index: 286,
+    index: 221,
     fields: &[field("title", "title", Type::Str, R), META],
     tag: None,
     extra: Extra::Drop,
@@ -472,7 +472,7 @@ pub static SET_SESSION_TITLE_RESPONSE: Record = Record {
 
 pub static SYSTEM_PROMPT: Record = Record {
     name: "SystemPrompt",
-    index: 297,
+    index: 228,
     fields: &[
         field("mode", "mode", Type::Enum(&SYSTEM_PROMPT_MODE), R),
         field("content", "content", Type::List(&Type::Union(&CONTENT_BLOCK)), R),
@@ -487,7 +487,7 @@ pub static SYSTEM_PROMPT: Record = Record {
 
 pub static UNARCHIVE_SESSION_REQUEST: Record = Record {
     name: "UnarchiveSessionRequest",
-    index: 315,
+    index: 245,
     fields: &[field("sessionId", "session_id", Type::Str, R), META],
     tag: None,
     extra: Extra::Drop,
@@ -498,7 +498,7 @@ pub static UNARCHIVE_SESSION_REQUEST: Record = Record {
 
 pub static UNARCHIVE_SESSION_RESPONSE: Record = Record {
     name: "UnarchiveSessionResponse",
-    index: 316,
+    index: 246,
     fields: &[META],
     tag: None,
     extra: Extra::Drop,

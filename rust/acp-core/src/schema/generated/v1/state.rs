@@ -32,7 +32,7 @@ pub static STOP_REASON: Enum = Enum {
 
 pub static ERROR_STOP_REASON: Record = Record {
     name: "ErrorStopReason",
-    index: 116,
+    index: 92,
     fields: &[field("error", "error", Type::Record(&ERROR), NE)],
     tag: None,
     extra: Extra::Drop,
@@ -43,7 +43,7 @@ pub static ERROR_STOP_REASON: Record = Record {
 
 pub static IDLE_STATE_UPDATE: Record = Record {
     name: "IdleStateUpdate",
-    index: 123,
+    index: 99,
     fields: &[
         field("usage", "usage", Type::Record(&USAGE), NEU),
         META,
@@ -62,7 +62,7 @@ pub static IDLE_STATE_UPDATE: Record = Record {
 
 pub static OTHER_STATE_UPDATE: Record = Record {
     name: "OtherStateUpdate",
-    index: 198,
+    index: 138,
     fields: &[field("state", "state", Type::Str, R)],
     tag: None,
     extra: Extra::Keep,
@@ -73,7 +73,7 @@ pub static OTHER_STATE_UPDATE: Record = Record {
 
 pub static REQUIRES_ACTION_STATE_UPDATE: Record = Record {
     name: "RequiresActionStateUpdate",
-    index: 234,
+    index: 169,
     fields: &[META],
     tag: Some(&Tag {
         union: "StateUpdate",
@@ -89,7 +89,7 @@ pub static REQUIRES_ACTION_STATE_UPDATE: Record = Record {
 
 pub static RUNNING_STATE_UPDATE: Record = Record {
     name: "RunningStateUpdate",
-    index: 239,
+    index: 174,
     fields: &[META],
     tag: Some(&Tag { union: "StateUpdate", wire: "state", name: "state", value: "running" }),
     extra: Extra::Drop,
@@ -100,7 +100,7 @@ pub static RUNNING_STATE_UPDATE: Record = Record {
 
 pub static UNKNOWN_STATE_UPDATE: Record = Record {
     name: "UnknownStateUpdate",
-    index: 317,
+    index: 247,
     fields: &[META],
     tag: Some(&Tag { union: "StateUpdate", wire: "state", name: "state", value: "unknown" }),
     extra: Extra::Drop,
@@ -111,7 +111,7 @@ pub static UNKNOWN_STATE_UPDATE: Record = Record {
 
 pub static USAGE: Record = Record {
     name: "Usage",
-    index: 319,
+    index: 249,
     fields: &[
         field("totalTokens", "total_tokens", Type::Int(Int::U64), R),
         field("inputTokens", "input_tokens", Type::Int(Int::U64), R),

@@ -8,7 +8,7 @@ use crate::schema::table::{Default, Extra, Int, Record, Type};
 
 pub static CREATE_TERMINAL_REQUEST: Record = Record {
     name: "CreateTerminalRequest",
-    index: 68,
+    index: 52,
     fields: &[
         field("sessionId", "session_id", Type::Str, R),
         field("command", "command", Type::Str, R),
@@ -27,7 +27,7 @@ pub static CREATE_TERMINAL_REQUEST: Record = Record {
 
 pub static CREATE_TERMINAL_RESPONSE: Record = Record {
     name: "CreateTerminalResponse",
-    index: 69,
+    index: 53,
     fields: &[field("terminalId", "terminal_id", Type::Str, R), META],
     tag: None,
     extra: Extra::Drop,
@@ -38,7 +38,7 @@ pub static CREATE_TERMINAL_RESPONSE: Record = Record {
 
 pub static KILL_TERMINAL_REQUEST: Record = Record {
     name: "KillTerminalRequest",
-    index: 132,
+    index: 108,
     fields: &[
         field("sessionId", "session_id", Type::Str, R),
         field("terminalId", "terminal_id", Type::Str, R),
@@ -53,7 +53,7 @@ pub static KILL_TERMINAL_REQUEST: Record = Record {
 
 pub static KILL_TERMINAL_RESPONSE: Record = Record {
     name: "KillTerminalResponse",
-    index: 133,
+    index: 109,
     fields: &[META],
     tag: None,
     extra: Extra::Drop,
@@ -64,7 +64,7 @@ pub static KILL_TERMINAL_RESPONSE: Record = Record {
 
 pub static RELEASE_TERMINAL_REQUEST: Record = Record {
     name: "ReleaseTerminalRequest",
-    index: 230,
+    index: 165,
     fields: &[
         field("sessionId", "session_id", Type::Str, R),
         field("terminalId", "terminal_id", Type::Str, R),
@@ -79,7 +79,7 @@ pub static RELEASE_TERMINAL_REQUEST: Record = Record {
 
 pub static RELEASE_TERMINAL_RESPONSE: Record = Record {
     name: "ReleaseTerminalResponse",
-    index: 231,
+    index: 166,
     fields: &[META],
     tag: None,
     extra: Extra::Drop,
@@ -90,7 +90,7 @@ pub static RELEASE_TERMINAL_RESPONSE: Record = Record {
 
 pub static TERMINAL: Record = Record {
     name: "Terminal",
-    index: 298,
+    index: 229,
     fields: &[field("terminalId", "terminal_id", Type::Str, R), META],
     tag: None,
     extra: Extra::Drop,
@@ -101,7 +101,7 @@ pub static TERMINAL: Record = Record {
 
 pub static TERMINAL_EXIT_STATUS: Record = Record {
     name: "TerminalExitStatus",
-    index: 300,
+    index: 231,
     fields: &[
         field("exitCode", "exit_code", Type::Int(Int::U32), NE),
         field("signal", "signal", Type::Str, NE),
@@ -116,7 +116,7 @@ pub static TERMINAL_EXIT_STATUS: Record = Record {
 
 pub static TERMINAL_OUTPUT_REQUEST: Record = Record {
     name: "TerminalOutputRequest",
-    index: 301,
+    index: 232,
     fields: &[
         field("sessionId", "session_id", Type::Str, R),
         field("terminalId", "terminal_id", Type::Str, R),
@@ -131,7 +131,7 @@ pub static TERMINAL_OUTPUT_REQUEST: Record = Record {
 
 pub static TERMINAL_OUTPUT_RESPONSE: Record = Record {
     name: "TerminalOutputResponse",
-    index: 302,
+    index: 233,
     fields: &[
         field("output", "output", Type::Str, R),
         field("truncated", "truncated", Type::Bool, R),
@@ -147,7 +147,7 @@ pub static TERMINAL_OUTPUT_RESPONSE: Record = Record {
 
 pub static WAIT_FOR_TERMINAL_EXIT_REQUEST: Record = Record {
     name: "WaitForTerminalExitRequest",
-    index: 323,
+    index: 253,
     fields: &[
         field("sessionId", "session_id", Type::Str, R),
         field("terminalId", "terminal_id", Type::Str, R),
@@ -162,7 +162,7 @@ pub static WAIT_FOR_TERMINAL_EXIT_REQUEST: Record = Record {
 
 pub static WAIT_FOR_TERMINAL_EXIT_RESPONSE: Record = Record {
     name: "WaitForTerminalExitResponse",
-    index: 324,
+    index: 254,
     fields: &[
         field("exitCode", "exit_code", Type::Int(Int::U32), NE),
         field("signal", "signal", Type::Str, NE),

@@ -49,7 +49,7 @@ pub static TOOL_KIND: Enum = Enum {
 
 pub static CONTENT_TOOL_CALL_CONTENT: Record = Record {
     name: "ContentToolCallContent",
-    index: 63,
+    index: 47,
     fields: &[field("content", "content", Type::Union(&CONTENT_BLOCK), R), META],
     tag: Some(&Tag { union: "ToolCallContent", wire: "type", name: "type", value: "content" }),
     extra: Extra::Drop,
@@ -60,7 +60,7 @@ pub static CONTENT_TOOL_CALL_CONTENT: Record = Record {
 
 pub static DIFF: Record = Record {
     name: "Diff",
-    index: 88,
+    index: 67,
     fields: &[
         field("path", "path", Type::Str, R),
         field("oldText", "old_text", Type::Str, NE),
@@ -76,7 +76,7 @@ pub static DIFF: Record = Record {
 
 pub static FILE_EDIT_TOOL_CALL_CONTENT: Record = Record {
     name: "FileEditToolCallContent",
-    index: 117,
+    index: 93,
     fields: &[
         field("path", "path", Type::Str, R),
         field("oldText", "old_text", Type::Str, NE),
@@ -92,7 +92,7 @@ pub static FILE_EDIT_TOOL_CALL_CONTENT: Record = Record {
 
 pub static SESSION_REFERENCE: Record = Record {
     name: "SessionReference",
-    index: 268,
+    index: 203,
     fields: &[field("sessionId", "session_id", Type::Str, R), META],
     tag: None,
     extra: Extra::Drop,
@@ -103,7 +103,7 @@ pub static SESSION_REFERENCE: Record = Record {
 
 pub static SESSION_TOOL_CALL_CONTENT: Record = Record {
     name: "SessionToolCallContent",
-    index: 277,
+    index: 212,
     fields: &[field("sessionId", "session_id", Type::Str, R), META],
     tag: Some(&Tag { union: "ToolCallContent", wire: "type", name: "type", value: "session" }),
     extra: Extra::Drop,
@@ -114,7 +114,7 @@ pub static SESSION_TOOL_CALL_CONTENT: Record = Record {
 
 pub static TERMINAL_TOOL_CALL_CONTENT: Record = Record {
     name: "TerminalToolCallContent",
-    index: 303,
+    index: 234,
     fields: &[field("terminalId", "terminal_id", Type::Str, R), META],
     tag: Some(&Tag { union: "ToolCallContent", wire: "type", name: "type", value: "terminal" }),
     extra: Extra::Drop,
@@ -125,7 +125,7 @@ pub static TERMINAL_TOOL_CALL_CONTENT: Record = Record {
 
 pub static TOOL_CALL: Record = Record {
     name: "ToolCall",
-    index: 309,
+    index: 239,
     fields: &[
         field("toolCallId", "tool_call_id", Type::Str, R),
         field("title", "title", Type::Str, R),
@@ -165,7 +165,7 @@ pub static TOOL_CALL: Record = Record {
 
 pub static TOOL_CALL_LOCATION: Record = Record {
     name: "ToolCallLocation",
-    index: 311,
+    index: 241,
     fields: &[
         field("path", "path", Type::Str, R),
         field("line", "line", Type::Int(Int::U32), NE),
@@ -180,7 +180,7 @@ pub static TOOL_CALL_LOCATION: Record = Record {
 
 pub static TOOL_CALL_UPDATE: Record = Record {
     name: "ToolCallUpdate",
-    index: 314,
+    index: 244,
     fields: &[
         field("toolCallId", "tool_call_id", Type::Str, R),
         field("kind", "kind", Type::Enum(&TOOL_KIND), NE),
@@ -202,7 +202,7 @@ pub static TOOL_CALL_UPDATE: Record = Record {
 
 pub static TOOL_CALL_PROGRESS: Record = Record {
     name: "ToolCallProgress",
-    index: 312,
+    index: 242,
     fields: &[
         field("toolCallId", "tool_call_id", Type::Str, R),
         field("kind", "kind", Type::Enum(&TOOL_KIND), NE),
@@ -229,7 +229,7 @@ pub static TOOL_CALL_PROGRESS: Record = Record {
 
 pub static TOOL_CALL_START: Record = Record {
     name: "ToolCallStart",
-    index: 313,
+    index: 243,
     fields: &[
         field("toolCallId", "tool_call_id", Type::Str, R),
         field("title", "title", Type::Str, R),

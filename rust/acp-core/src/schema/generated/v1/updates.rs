@@ -69,7 +69,7 @@ pub static NOTICE_SEVERITY: Enum =
 
 pub static AGENT_MESSAGE_CHUNK: Record = Record {
     name: "AgentMessageChunk",
-    index: 6,
+    index: 4,
     fields: &[
         field("content", "content", Type::Union(&CONTENT_BLOCK), R),
         field("messageId", "message_id", Type::Str, NE),
@@ -89,7 +89,7 @@ pub static AGENT_MESSAGE_CHUNK: Record = Record {
 
 pub static AGENT_PLAN_CONTENT_UPDATE: Record = Record {
     name: "AgentPlanContentUpdate",
-    index: 9,
+    index: 6,
     fields: &[field("plan", "plan", Type::Union(&PLAN_UPDATE_CONTENT), R), META],
     tag: Some(&Tag {
         union: "SessionUpdate",
@@ -105,7 +105,7 @@ pub static AGENT_PLAN_CONTENT_UPDATE: Record = Record {
 
 pub static AGENT_PLAN_REMOVED_UPDATE: Record = Record {
     name: "AgentPlanRemovedUpdate",
-    index: 10,
+    index: 7,
     fields: &[field("planId", "plan_id", Type::Str, R), META],
     tag: Some(&Tag {
         union: "SessionUpdate",
@@ -121,7 +121,7 @@ pub static AGENT_PLAN_REMOVED_UPDATE: Record = Record {
 
 pub static AGENT_PLAN_UPDATE: Record = Record {
     name: "AgentPlanUpdate",
-    index: 11,
+    index: 8,
     fields: &[
         defaulted(
             "entries",
@@ -146,7 +146,7 @@ pub static AGENT_PLAN_UPDATE: Record = Record {
 
 pub static AGENT_THOUGHT_CHUNK: Record = Record {
     name: "AgentThoughtChunk",
-    index: 14,
+    index: 9,
     fields: &[
         field("content", "content", Type::Union(&CONTENT_BLOCK), R),
         field("messageId", "message_id", Type::Str, NE),
@@ -166,7 +166,7 @@ pub static AGENT_THOUGHT_CHUNK: Record = Record {
 
 pub static COMPACTION_SUMMARY_CHUNK: Record = Record {
     name: "CompactionSummaryChunk",
-    index: 55,
+    index: 41,
     fields: &[
         field("compactionId", "compaction_id", Type::Str, R),
         field("content", "content", Type::Union(&CONTENT_BLOCK), R),
@@ -186,7 +186,7 @@ pub static COMPACTION_SUMMARY_CHUNK: Record = Record {
 
 pub static COMPACTION_UPDATE: Record = Record {
     name: "CompactionUpdate",
-    index: 56,
+    index: 42,
     fields: &[
         field("compactionId", "compaction_id", Type::Str, R),
         field("status", "status", Type::Enum(&COMPACTION_STATUS), R),
@@ -208,7 +208,7 @@ pub static COMPACTION_UPDATE: Record = Record {
 
 pub static COST: Record = Record {
     name: "Cost",
-    index: 64,
+    index: 48,
     fields: &[
         field("amount", "amount", Type::Float, R),
         field("currency", "currency", Type::Str, R),
@@ -223,7 +223,7 @@ pub static COST: Record = Record {
 
 pub static CURRENT_MODE_UPDATE: Record = Record {
     name: "CurrentModeUpdate",
-    index: 72,
+    index: 56,
     fields: &[field("currentModeId", "current_mode_id", Type::Str, R), META],
     tag: Some(&Tag {
         union: "SessionUpdate",
@@ -239,7 +239,7 @@ pub static CURRENT_MODE_UPDATE: Record = Record {
 
 pub static NOTICE: Record = Record {
     name: "Notice",
-    index: 192,
+    index: 132,
     fields: &[
         field("severity", "severity", Type::Enum(&NOTICE_SEVERITY), R),
         field("title", "title", Type::Str, R),
@@ -260,7 +260,7 @@ pub static NOTICE: Record = Record {
 
 pub static SESSION_INFO_UPDATE: Record = Record {
     name: "SessionInfoUpdate",
-    index: 257,
+    index: 192,
     fields: &[
         field("title", "title", Type::Str, TE),
         field("updatedAt", "updated_at", Type::Str, TE),
@@ -280,7 +280,7 @@ pub static SESSION_INFO_UPDATE: Record = Record {
 
 pub static SESSION_MESSAGE: Record = Record {
     name: "SessionMessage",
-    index: 259,
+    index: 194,
     fields: &[
         field("messageId", "message_id", Type::Str, R),
         field("senderSessionId", "sender_session_id", Type::Str, TE),
@@ -304,7 +304,7 @@ pub static SESSION_MESSAGE: Record = Record {
 
 pub static SESSION_MESSAGE_CHUNK: Record = Record {
     name: "SessionMessageChunk",
-    index: 260,
+    index: 195,
     fields: &[
         field("messageId", "message_id", Type::Str, R),
         field("content", "content", Type::Union(&CONTENT_BLOCK), R),
@@ -324,7 +324,7 @@ pub static SESSION_MESSAGE_CHUNK: Record = Record {
 
 pub static SESSION_NOTIFICATION: Record = Record {
     name: "SessionNotification",
-    index: 264,
+    index: 199,
     fields: &[
         field("sessionId", "session_id", Type::Str, R),
         field("update", "update", Type::Union(&SESSION_UPDATE), R),
@@ -339,7 +339,7 @@ pub static SESSION_NOTIFICATION: Record = Record {
 
 pub static SUBAGENT_UPDATE: Record = Record {
     name: "SubagentUpdate",
-    index: 294,
+    index: 227,
     fields: &[
         field("sessionId", "session_id", Type::Str, R),
         field("title", "title", Type::Str, TE),
@@ -364,7 +364,7 @@ pub static SUBAGENT_UPDATE: Record = Record {
 
 pub static USAGE_UPDATE: Record = Record {
     name: "UsageUpdate",
-    index: 320,
+    index: 250,
     fields: &[
         field("used", "used", Type::Int(Int::U64), R),
         field("size", "size", Type::Int(Int::U64), R),
@@ -385,7 +385,7 @@ pub static USAGE_UPDATE: Record = Record {
 
 pub static USER_MESSAGE_CHUNK: Record = Record {
     name: "UserMessageChunk",
-    index: 321,
+    index: 251,
     fields: &[
         field("content", "content", Type::Union(&CONTENT_BLOCK), R),
         field("messageId", "message_id", Type::Str, NE),

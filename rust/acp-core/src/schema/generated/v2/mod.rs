@@ -153,8 +153,13 @@ use self::updates::{
 use crate::schema::table::{Record, Schema};
 
 /// The schema of protocol version 2.
-pub static V2: Schema =
-    Schema { version: 2, records: RECORDS, types: types::TYPES, methods: methods::METHODS };
+pub static V2: Schema = Schema {
+    version: 2,
+    records: RECORDS,
+    former: 282,
+    types: types::TYPES,
+    methods: methods::METHODS,
+};
 
 static RECORDS: &[&Record] = &[
     &ACCEPT_ELICITATION_RESPONSE,

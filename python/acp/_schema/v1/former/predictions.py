@@ -12,7 +12,7 @@ from acp._schema.base import BaseModel
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from acp._schema.v1.documents import Position, Range, WorkspaceFolder
+    from acp._schema.v1.former.documents import Position, Range, WorkspaceFolder
 
 __all__ = [
     "AcceptNesNotification",
