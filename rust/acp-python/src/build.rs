@@ -9,7 +9,6 @@ use pyo3::types::{PyBool, PyDict, PyList, PyString};
 
 use crate::cache;
 use crate::classes::{self, Class};
-use crate::lifecycle;
 use crate::model;
 
 /// An input whose strings and open values can become Python objects.
@@ -190,22 +189,10 @@ impl<'py, I: ToPython<'py>> Build<I> for PyBuild<'py> {
     fn end(
         &mut self,
         object: Filling<'py>,
-        record: &'static Record,
+        _record: &'static Record,
         set: u64,
     ) -> PyResult<Self::Value> {
-        let mut open = !set & (u64::MAX >> (64 - record.fields.len().max(1)));
-        if record.fields.is_empty() {
-            open = 0;
-        }
-        while open != 0 {
-            object.class.put_default(&object.object, open.trailing_zeros() as usize)?;
-            open &= open - 1;
-        }
-        model::state(&object.object).mark(set);
-        // Defaults that are containers belong to fields that can hold one, and are there when the field is not set.
-        if I::FRESH && object.class.containers & (set | object.class.made) == 0 {
-            lifecycle::untrack(&object.object);
-        }
+        object.class.finish(&object.object, set, I::FRESH)?;
         Ok(object.object)
     }
 

@@ -17,6 +17,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyString, PyType};
 
+use crate::keywords::Plain;
 use crate::model::Model;
 use crate::unset::unset;
 
@@ -41,6 +42,8 @@ pub struct Class {
     pub tags: Vec<Tag>,
     /// Where the record stands among the unions.
     pub place: Place,
+    /// How objects of the class are made of keywords without more ado, where they can be.
+    pub plain: Option<Plain>,
     /// What objects show where pydantic is in use; see [`crate::twins`].
     pub twin: PyOnceLock<Py<PyAny>>,
 }
@@ -103,6 +106,12 @@ impl Classes {
 #[inline]
 fn exact(ty: *mut ffi::PyTypeObject) -> Option<&'static Class> {
     PARTS.iter().filter_map(OnceLock::get).find_map(|classes| classes.find(ty))
+}
+
+/// The registered class of an object that is of exactly that class.
+#[inline]
+pub fn exactly(object: &Bound<'_, PyAny>) -> Option<&'static Class> {
+    exact(object.get_type_ptr())
 }
 
 /// The registered class of an object: its own or, for an object of a user's subclass, the nearest one above.
@@ -361,7 +370,9 @@ fn check(
     if item != 0 || alloc.is_none_or(|alloc| !std::ptr::fn_addr_eq(alloc, generic)) {
         return Err(wrong("does not allocate generically"));
     }
+    let place = schema(version)?.place(record);
     let mut class = Class {
+        plain: Plain::new(record, &place),
         record,
         version,
         ty: type_pointer,
@@ -371,7 +382,7 @@ fn check(
         containers: containers(record),
         made: 0,
         tags: Vec::new(),
-        place: schema(version)?.place(record),
+        place,
         twin: PyOnceLock::new(),
     };
     let mut names = Vec::with_capacity(record.fields.len());

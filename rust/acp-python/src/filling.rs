@@ -14,7 +14,7 @@ use pyo3::types::{PyDict, PyMapping, PyString, PyType};
 use crate::build::PyBuild;
 use crate::classes::{self, Class};
 use crate::input::PyInput;
-use crate::{error, model, twins};
+use crate::{error, keywords, model, twins};
 
 /// Constructors read leniently in the ways that programs written for other libraries need.
 const CONSTRUCT: Options = Options { lax: true, keep_unknown: false };
@@ -75,8 +75,12 @@ pub fn construct<'py>(
         return by_position(object, class, positional);
     }
     model::state(object).put_extra(None);
+    let plain = class.made(object);
+    if plain && keywords::fill(object, class, members.as_ref())? {
+        return Ok(());
+    }
     let members = members.unwrap_or_else(|| PyDict::new(object.py()).into_any());
-    if !class.made(object) && extended(object, &members)? {
+    if !plain && extended(object, &members)? {
         return Ok(());
     }
     match fill(object, class, members.clone()) {

@@ -14,6 +14,7 @@ mod events;
 mod filling;
 mod foreign;
 mod input;
+mod keywords;
 mod lifecycle;
 mod model;
 mod plain;

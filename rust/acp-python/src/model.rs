@@ -129,6 +129,24 @@ impl Class {
         }
     }
 
+    /// Puts the defaults of all fields but those in `set` into an object, and remembers which were set. With `exact`
+    /// strings and numbers are of exactly their types, which hold no other object.
+    #[inline]
+    pub fn finish(&self, object: &Bound<'_, PyAny>, set: u64, exact: bool) -> PyResult<()> {
+        let fields = self.record.fields.len();
+        let mut open = if fields == 0 { 0 } else { !set & u64::MAX >> (64 - fields) };
+        while open != 0 {
+            self.put_default(object, open.trailing_zeros() as usize)?;
+            open &= open - 1;
+        }
+        state(object).mark(set);
+        // Defaults that are containers belong to fields that can hold one, and are there when the field is not set.
+        if exact && self.containers & (set | self.made) == 0 {
+            lifecycle::untrack(object);
+        }
+        Ok(())
+    }
+
     /// The field of an attribute name or a wire name.
     pub fn field_of(&self, name: &str) -> Option<usize> {
         let fields = self.record.fields;
