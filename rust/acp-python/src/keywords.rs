@@ -3,15 +3,20 @@
 //! Owns a short cut, not a rule: whatever is not plainly right is left to the decoder, which knows every rule, and with
 //! what it leaves alone the result is the decoder's.
 
+use std::ops::RangeInclusive;
+
 use acp_core::schema::Place;
 use acp_core::schema::table::{Field, Flags, Record, Type};
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyList, PyString};
+use pyo3::types::{PyBool, PyDict, PyInt, PyList, PyString};
 
 use crate::cache;
 use crate::classes::{self, Class};
 use crate::unset::UnsetType;
+
+/// Numbers that are in the range of any integer.
+const EVERY_RANGE: RangeInclusive<u16> = 1..=u16::MAX;
 
 /// What the short cut has to know of a class.
 pub struct Plain {
@@ -126,7 +131,14 @@ fn fitting<'py>(
     field: &Field,
     value: &Bound<'py, PyAny>,
 ) -> PyResult<Option<Bound<'py, PyAny>>> {
-    let Type::List(item) = field.ty else { return Ok(one(all, &field.ty, value)) };
+    let item = match field.ty {
+        Type::List(item) => item,
+        Type::Object => match value.cast_exact::<PyDict>() {
+            Ok(open) => return Ok(Some(open.copy()?.into_any())),
+            Err(_) => return Ok(None),
+        },
+        ref ty => return Ok(one(all, ty, value)),
+    };
     let Ok(items) = value.cast_exact::<PyList>() else { return Ok(None) };
     if field.flags.has(Flags::NON_EMPTY) && items.is_empty() {
         return Ok(None);
@@ -150,6 +162,10 @@ fn one<'py>(
 ) -> Option<Bound<'py, PyAny>> {
     let fits = match ty {
         Type::Str => value.is_exact_instance_of::<PyString>(),
+        Type::Int(_) => {
+            value.is_exact_instance_of::<PyInt>()
+                && value.extract::<u16>().is_ok_and(|number| EVERY_RANGE.contains(&number))
+        }
         Type::Bool => value.is_exact_instance_of::<PyBool>(),
         Type::Any => !value.is_none() && !value.is_exact_instance_of::<UnsetType>(),
         Type::Record(record) => all.get(record.index).is_some_and(|class| class.made(value)),
