@@ -161,6 +161,8 @@ class Reader:
             match explicit[0]:
                 case False:
                     return "false", None
+                case True:
+                    return "true", None
                 case str(text):
                     return "text", text
                 case []:

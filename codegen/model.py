@@ -56,8 +56,8 @@ class Field:
     expr: Expr
     flags: str
     default: tuple[str, Any]
-    """`absent`, `false`, `record`, `list`, `map`, or with a text `text`; with `implied` (a text),
-    `implied list` and `implied map` the attribute is None and peers read the value."""
+    """`absent`, `false`, `true`, `record`, `list`, `map`, or with a text `text`; with `implied` (a
+    text), `implied list` and `implied map` the attribute is None and peers read the value."""
     alias: str | None = None
     tolerated: bool = False
 

@@ -217,6 +217,7 @@ class Prose:
         kind, value = field.default
         return {
             "false": "False",
+            "true": "True",
             "record": "an object of defaults",
             "list": "an empty list",
             "map": "an empty dict",

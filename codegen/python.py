@@ -254,7 +254,7 @@ class Objects:
         if field.three_state and self.version.number > 1:
             self.checked |= {"UNSET", "UnsetType"}
             return f"{field.name}: {said} | UnsetType | None = UNSET"
-        value = "False" if field.default[0] == "false" else "None"
+        value = {"false": "False", "true": "True"}.get(field.default[0], "None")
         return f"{field.name}: {said} | None = {value}"
 
     def expr(self, e: Expr, loose: bool = False) -> str:

@@ -36,7 +36,8 @@ PLAIN = {
 }
 RULES = {"first": "First", "exactly_one": "ExactlyOne", "first_present": "FirstPresent"}
 DEFAULTS = {
-    "false": "False",
+    "false": "Bool(false)",
+    "true": "Bool(true)",
     "record": "EmptyRecord",
     "list": "EmptyList",
     "map": "EmptyMap",

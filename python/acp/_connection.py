@@ -22,7 +22,6 @@ from acp._malformed_input import MalformedInput
 from acp._outbox import Outbox
 from acp._profile import DROP_IN, Profile
 from acp._runtime import Runtime
-from acp._spawned import Spawned
 from acp._stats import ConnectionStats, Counters, HandlerInfo, running
 from acp._stepping import current_run
 from acp._traced import parts
@@ -172,7 +171,7 @@ class Connection:
         When that ends before the coroutine has begun, `dropped` is called. Raises ConnectionClosed
         when it ends already; the coroutine is closed then.
         """
-        spawned = Spawned(work, self._ending.closing.is_set, self._ending.failed, dropped)
+        spawned = self._ending.spawned(work, dropped)
         if self.is_closing:
             raise self._ending.error()
         self._workers.assign(spawned)

@@ -8,15 +8,18 @@ closes. Each step is bounded by `Limits`. It knows no message.
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from anyio import CancelScope, move_on_after
 
 from acp._runtime.flag import Flag
+from acp._spawned import Spawned
 from acp._stats import running
 from acp._termination import Termination
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
     from acp._caller import Caller
     from acp._dispatcher import Dispatcher
     from acp._limits import Limits
@@ -114,6 +117,13 @@ class Ending:
     def failed(self, failure: BaseException) -> None:
         """Code of the user's has failed that has nobody else to tell."""
         self.begin("handler_error", failure)
+
+    def spawned(
+        self, work: Coroutine[Any, Any, Any], dropped: Callable[[], object] | None
+    ) -> Spawned:
+        """A coroutine of the user's as a duty, whose exception ends the connection."""
+        failure_of = self._workers.runtime.failure_of
+        return Spawned(work, self.closing.is_set, self.failed, failure_of, dropped)
 
     def output_failed(self, failure: Exception) -> None:
         """Nothing more can be sent, perhaps of what was accepted."""

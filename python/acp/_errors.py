@@ -73,7 +73,7 @@ def wire_error(
     elif isinstance(exc, NotImplementedError):
         exc = RequestError.method_not_found(method)
     if isinstance(exc, RequestError):
-        return WireError(exc.code, exc.message, NO_DATA if exc.data is None else exc.data)
+        return _told(exc)
     faults = _faults(exc, official)
     if faults is not None:
         data = {"errors": [_official_fault(fault) for fault in faults]} if official else faults
@@ -84,6 +84,18 @@ def wire_error(
     if official:
         return WireError(-32603, "Internal error", _members(text) or {"details": text})
     return WireError(-32603, "Internal error", {"type": type(exc).__name__, "details": text})
+
+
+def _told(exc: RequestError) -> WireError:
+    """What an exception of the user's says itself; subclasses may have made anything of it."""
+    try:
+        told = exc.to_error_obj()
+        code, message, data = told["code"], told["message"], told.get("data")
+    except Exception:  # noqa: BLE001 - the user's own, which must not cost the answer
+        return WireError(-32603, "Internal error", {"type": type(exc).__name__})
+    if type(code) is not int or not isinstance(message, str):
+        return WireError(-32603, "Internal error", {"type": type(exc).__name__})
+    return WireError(code, message, NO_DATA if data is None else data)
 
 
 def _faults(exc: BaseException, official: bool) -> list[dict[str, Any]] | None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 from anyio import BrokenResourceError, ClosedResourceError, WouldBlock
 
 from acp._core import InternalError
+from acp._messages import MESSAGES
 from acp._transports.base import may_offer
 
 if TYPE_CHECKING:
@@ -27,8 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ("QUIET", "Inbox")
 
-_messages = logging.getLogger("acp.messages")
-"""On where the log shows DEBUG, and while messages go to a file."""
+_log = logging.getLogger("acp")
 
 QUIET = 5.0
 """Seconds without input after which the task that waits for it ends, where the transport can call
@@ -186,7 +186,7 @@ class Inbox:
         self._counters.tell()
         if self.observers is not None:
             self.observers.received(data)
-        if _messages.isEnabledFor(logging.DEBUG):
+        if MESSAGES.handlers or _log.isEnabledFor(logging.DEBUG):
             from acp._wire_log import log_received
 
             log_received(events, self._workers)

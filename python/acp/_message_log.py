@@ -15,10 +15,9 @@ import stat
 import sys
 from datetime import datetime, timezone
 from logging.handlers import RotatingFileHandler
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TextIO
 
-from acp._wire_log import MESSAGES, TRACE
+from acp._messages import MESSAGES
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -44,16 +43,13 @@ Shown = Literal["messages", "heads"]
 class MessageLog:
     """A log of messages that is written, until `close()` or the end of its block."""
 
-    def __init__(self, handler: logging.Handler) -> None:
+    def __init__(self, handler: _Files | _Stream) -> None:
         self._handler = handler
 
     def close(self) -> None:
         """Writes no more and closes the file. Closing it again does nothing."""
-        MESSAGES.removeHandler(self._handler)
-        # There may be handlers of others, such as those of a test runner.
-        if not any(isinstance(each, _ToldOnce) for each in MESSAGES.handlers):
-            MESSAGES.setLevel(logging.NOTSET)
-        self._handler.close()
+        MESSAGES.remove(self._handler)
+        self._handler.end()
 
     def __enter__(self) -> Self:
         return self
@@ -70,9 +66,9 @@ class MessageLog:
 class _Lines(logging.Formatter):
     """A message as one line of JSON."""
 
-    def __init__(self, shown: Shown, longest: int | None) -> None:
+    def __init__(self, whole: bool, longest: int | None) -> None:
         super().__init__()
-        self._in_full = shown == "messages"
+        self._in_full = whole
         self._longest = longest
 
     def format(self, record: logging.LogRecord) -> str:
@@ -87,7 +83,7 @@ class _Lines(logging.Formatter):
         message = record.getMessage()
         if not self._in_full or not message:
             return line
-        if self._longest is not None and len(message) > self._longest:
+        if self._longest is not None and len(_encoded(message)) > self._longest:
             return f'{line[:-1]}, "message": null}}'
         # It is JSON already, and stays as it was written.
         return f'{line[:-1]}, "message": {message}}}'
@@ -100,6 +96,9 @@ class _ToldOnce(logging.Handler):
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - the name of logging's
         del record
+        self._fail()
+
+    def _fail(self) -> None:
         if not self._told:
             self._told = True
             _tell(sys.exc_info()[1])
@@ -108,9 +107,53 @@ class _ToldOnce(logging.Handler):
 class _Stream(_ToldOnce, StreamHandler):
     """Lines to a stream of the program's, which stays open."""
 
+    def end(self) -> None:
+        """Writes no more."""
+        self.close()
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "backslashreplace")
+
 
 class _Files(_ToldOnce, RotatingFileHandler):
     """Lines to a file of this user's, and when that is full to the next."""
+
+    _is_over = False
+
+    def emit(self, record: logging.LogRecord) -> None:
+        # Another thread may have been about to write when the log ended: the file would be opened
+        # again, and stay open.
+        if not self._is_over:
+            super().emit(record)
+
+    def flush(self) -> None:
+        try:
+            super().flush()
+        except OSError:
+            # It is closed all the same, at the end of the process too.
+            self._fail()
+
+    def close(self) -> None:
+        # Also by a program that sets up its logging: the next line opens the file again.
+        try:
+            super().close()
+        except OSError:
+            self._fail()
+
+    def end(self) -> None:
+        """Closes the file for good."""
+        self.acquire()
+        self._is_over = True
+        self.release()
+        self.close()
+
+    def shouldRollover(self, record: logging.LogRecord) -> bool:  # noqa: N802 - as above
+        # Of logging's own, the measure is characters, and an empty file can be too full.
+        stream = self.stream or self._open()
+        self.stream = stream
+        size = os.fstat(stream.fileno()).st_size
+        return size > 0 and size + len(_encoded(self.format(record))) >= self.maxBytes
 
     def _open(self) -> Any:
         descriptor = os.open(self.baseFilename, _FLAGS | _CAREFULLY, 0o600)
@@ -126,7 +169,7 @@ class _Files(_ToldOnce, RotatingFileHandler):
 
 
 def log_to(
-    target: str | Path | TextIO,
+    target: str | os.PathLike[str] | TextIO,
     *,
     show: Shown = "messages",
     max_bytes: int = 10 * 1024 * 1024,
@@ -145,7 +188,8 @@ def log_to(
 
     The file is this user's alone (0600). When a line cannot be written later on, that is logged
     once and the line is lost: connections go on. Raises OSError for a path that cannot be opened,
-    is a link, or no regular file; ValueError for bounds that are none.
+    is a link, or no regular file; ValueError for bounds that are none; TypeError for a target that
+    is neither a path nor a stream.
     """
     if max_bytes < 1 or files < 2:
         message = "max_bytes has to be 1 or more, and files 2 or more"
@@ -153,19 +197,20 @@ def log_to(
     if show not in ("messages", "heads"):
         message = "show has to be 'messages' or 'heads'"
         raise ValueError(message)
-    handler: logging.Handler
-    if isinstance(target, (str, Path)):
-        path = os.path.expanduser(str(target)).replace("{pid}", str(os.getpid()))
+    handler: _Files | _Stream
+    whole = show == "messages"
+    if isinstance(target, (str, os.PathLike)):
+        named: str = os.fspath(target)
+        path = os.path.expanduser(named).replace("{pid}", str(os.getpid()))
         handler = _Files(path, maxBytes=max_bytes, backupCount=files - 1, encoding="utf-8")
-        handler.setFormatter(_Lines(show, max_bytes))
-    else:
+        handler.setFormatter(_Lines(whole, max_bytes))
+    elif hasattr(target, "write"):
         handler = _Stream(target)
-        handler.setFormatter(_Lines(show, None))
-    # What it shows is for this log only, whatever the program does with its own: one that has set
-    # up its logging has turned off the loggers which were there before.
-    MESSAGES.propagate = MESSAGES.disabled = False
-    MESSAGES.addHandler(handler)
-    MESSAGES.setLevel(TRACE)
+        handler.setFormatter(_Lines(whole, None))
+    else:
+        message = "target has to be a path or a stream of text"
+        raise TypeError(message)
+    MESSAGES.add(handler, whole=whole)
     return MessageLog(handler)
 
 

@@ -107,13 +107,16 @@ class Observers:
             return
         self._awaited += 1
         drop = functools.partial(_close, result)
-        self._workers.assign(Spawned(self._follow(result), bool, self._failed, drop))
+        failure_of = self._workers.runtime.failure_of
+        self._workers.assign(Spawned(self._follow(result), bool, self._failed, failure_of, drop))
 
     async def _follow(self, result: Awaitable[None]) -> None:
         try:
             await result
         except Exception as exc:  # noqa: BLE001 - the user's own, which costs no message
             self._failed(exc)
+        except BaseException as exc:  # noqa: BLE001 - raised again where it is not the observer's
+            self._failed(self._workers.runtime.failure_of(exc))
         finally:
             self._awaited -= 1
 

@@ -41,7 +41,9 @@ class ConnectionOptions:
     cancel_handlers: bool = True
     """Whether `$/cancel_request` cancels the handler, which otherwise has to look for itself."""
     cancel_prompts: bool = True
-    """Whether `session/cancel` cancels the session's prompt handlers, after its own handler."""
+    """Whether `session/cancel` cancels the session's prompt handlers, after its own handler. Turns
+    that look at a flag which that handler sets, and end their own way, need False.
+    """
     send_cancel_request: bool = True
     """Whether cancelling a call of ours tells the peer with `$/cancel_request`."""
     hold_early_updates: bool = False

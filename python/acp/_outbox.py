@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from anyio import BrokenResourceError, ClosedResourceError, fail_after
 
+from acp._messages import MESSAGES
 from acp._runtime import Slot, fill
 
 if TYPE_CHECKING:
@@ -23,8 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ("Outbox",)
 
-_messages = logging.getLogger("acp.messages")
-"""On where the log shows DEBUG, and while messages go to a file."""
+_log = logging.getLogger("acp")
 
 _NOTHING = memoryview(b"")
 
@@ -188,7 +188,8 @@ class Outbox:
     def _take_output(self) -> bytes:
         data = self._core.take_output()
         self._over = False
-        if data and not self.broken and _messages.isEnabledFor(logging.DEBUG):
+        is_shown = MESSAGES.handlers or _log.isEnabledFor(logging.DEBUG)
+        if is_shown and data and not self.broken:
             from acp._wire_log import log_sending
 
             log_sending(data, self._workers)

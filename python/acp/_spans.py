@@ -33,9 +33,11 @@ _MOST = 200
 _MOST_CARRIED = 8192
 """Characters of one key of the trace context: what W3C asks of baggage."""
 
+# Blanks belong to what comes after them, and only where something does: each text has one reading,
+# or the time for a peer's would double with each blank.
 _TOKEN = r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+"
-_VALUE = r"[!#-+\--:<-\[\]-~]*"
-_PROPERTY = rf"[ \t]*;[ \t]*{_TOKEN}(?:[ \t]*=[ \t]*{_VALUE})?"
+_VALUE = r"(?:[ \t]*[!#-+\--:<-\[\]-~]+)?"
+_PROPERTY = rf"[ \t]*;[ \t]*{_TOKEN}(?:[ \t]*={_VALUE})?"
 _CARRIED = ("traceparent", "tracestate", "baggage")
 """The keys at the root of `_meta` that the protocol reserves."""
 
@@ -49,7 +51,7 @@ def _form(key: str) -> re.Pattern[str]:
             r"(?:[a-z][_0-9a-z*/-]{0,255}|[a-z0-9][_0-9a-z*/-]{0,240}@[a-z][_0-9a-z*/-]{0,13})"
             r"=[ -+\--<>-~]{0,255}[!-+\--<>-~]"
         ),
-        "baggage": rf"{_TOKEN}[ \t]*=[ \t]*{_VALUE}(?:{_PROPERTY})*",
+        "baggage": rf"{_TOKEN}[ \t]*={_VALUE}(?:{_PROPERTY})*",
     }
     return re.compile(forms[key])
 
@@ -165,11 +167,10 @@ class Spans:
         own = cast("dict[str, Any]", given) if isinstance(given, dict) else {}
         if (given and not own) or not own.keys().isdisjoint(_CARRIED):
             return None
-        if not span.get_span_context().is_valid:
-            return None
         carrier: dict[str, str] = {}
         with self._failures:
-            self._propagate.inject(carrier, self._trace.set_span_in_context(span))
+            if span.get_span_context().is_valid:
+                self._propagate.inject(carrier, self._trace.set_span_in_context(span))
         # What else the program propagates has no place in the protocol.
         added = {key: value for key, value in carrier.items() if key in _CARRIED}
         return {**own, **added} if added else None
@@ -191,7 +192,7 @@ class Spans:
         Called in the context of its handler.
         """
         span = self._handled(event, known=known)
-        span.set_attribute("rpc.jsonrpc.request_id", str(event.id)[:_MOST])
+        self.numbered(span, event.id)
         self._served[token] = span
 
     def answered(self, token: int, code: int | None = None, kind: str | None = None) -> None:
@@ -239,8 +240,13 @@ class Spans:
 
     # Spans.
 
+    def numbered(self, span: Span, request_id: object) -> None:
+        """The span is of the request with this id."""
+        with self._failures:
+            span.set_attribute("rpc.jsonrpc.request_id", _shown(str(request_id)))
+
     def _start(self, method: str, kind: SpanKind, context: Context | None = None) -> Span:
-        name = method[:_MOST]
+        name = _shown(method)
         attributes = {"rpc.system": "jsonrpc", "rpc.jsonrpc.version": "2.0", "rpc.method": name}
         with self._failures:
             return self._tracer.start_span(name, context, kind, attributes)
@@ -248,13 +254,22 @@ class Spans:
 
     def ended(self, span: Span, code: int | None = None, kind: str | None = None) -> None:
         """Ends a span: with an error when there is its code, or what kind of failure it was."""
-        if code is not None:
-            span.set_attribute("rpc.jsonrpc.error_code", code)
-        if code is not None or kind is not None:
-            span.set_attribute("error.type", kind or str(code))
-            span.set_status(self._trace.StatusCode.ERROR)
+        with self._failures:
+            if code is not None:
+                span.set_attribute("rpc.jsonrpc.error_code", code)
+            if code is not None or kind is not None:
+                span.set_attribute("error.type", kind or str(code))
+                span.set_status(self._trace.StatusCode.ERROR)
         with self._failures:
             span.end()
+
+
+def _shown(text: str) -> str:
+    """What a peer chose, as far as a span shows it.
+
+    Exporters lose all spans of a batch for one that has a lone surrogate.
+    """
+    return text[:_MOST].encode("utf-8", "backslashreplace").decode()[:_MOST]
 
 
 def _fits(key: str, value: Any) -> bool:

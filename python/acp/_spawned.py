@@ -21,16 +21,18 @@ _log = logging.getLogger("acp")
 class Spawned:
     """A duty: one coroutine. It is closed, and not begun, when the connection ends before."""
 
-    __slots__ = ("_dropped", "_failed", "_is_over", "_work")
+    __slots__ = ("_dropped", "_failed", "_failure_of", "_is_over", "_work")
 
     def __init__(
         self,
         work: Coroutine[Any, Any, Any],
         is_over: Callable[[], bool],
-        failed: Callable[[Exception], None],
+        failed: Callable[[BaseException], None],
+        failure_of: Callable[[BaseException], BaseException],
         dropped: Callable[[], object] | None = None,
     ) -> None:
         self._work = work
+        self._failure_of = failure_of
         self._is_over = is_over
         self._failed = failed
         self._dropped = dropped
@@ -43,8 +45,13 @@ class Spawned:
         try:
             await self._work
         except Exception as exc:  # noqa: BLE001 - the boundary of user code
-            _log.warning("A task of the connection failed: %s", type(exc).__name__)
-            self._failed(exc)
+            failure: BaseException = exc
+        except BaseException as exc:  # noqa: BLE001 - raised again where it is not the coroutine's
+            failure = self._failure_of(exc)
+        else:
+            return
+        _log.warning("A task of the connection failed: %s", type(failure).__name__)
+        self._failed(failure)
 
     def drop(self) -> None:
         """It is not begun any more."""

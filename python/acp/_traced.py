@@ -67,7 +67,7 @@ class TracedCaller(Caller):
         except Exception as exc:
             spans.ended(span, kind=type(exc).__name__)
             raise
-        span.set_attribute("rpc.jsonrpc.request_id", str(call.id))
+        spans.numbered(span, call.id)
         if call.is_turn:
             spans.turn_began(call.lane, span)
         if call.settled:

@@ -26,6 +26,7 @@ from acp._core import (
     ValidationError,
     encode,
 )
+from acp._messages import MESSAGES, TRACE
 from acp._redaction import redacted, tokens
 
 if TYPE_CHECKING:
@@ -34,8 +35,6 @@ if TYPE_CHECKING:
     from acp._core import Event
 
 __all__ = (
-    "MESSAGES",
-    "TRACE",
     "log_failure",
     "log_received",
     "log_sending",
@@ -43,18 +42,10 @@ __all__ = (
     "redacted",
 )
 
-TRACE = 5
-"""The level of whole messages, below `logging.DEBUG`."""
-
 if logging.getLevelName(TRACE) == f"Level {TRACE}":
     logging.addLevelName(TRACE, "TRACE")
 
 _log = logging.getLogger("acp")
-
-MESSAGES = logging.getLogger("acp.messages")
-"""Where each message goes as a record with its head as `head`, while it has a level of its own, and
-to its own handlers alone. Without, its level is that of the log, so that one question is both.
-"""
 
 _numbers: WeakKeyDictionary[object, int] = WeakKeyDictionary()
 """Of connections, in the order in which their first message was shown."""
@@ -62,6 +53,8 @@ _count = count(1)
 
 _MOST_FAILURES = 8
 _MOST_FRAMES = 40
+_MOST_SHOWN = 200
+"""Characters, or bits, of one value in a head."""
 
 # What a peer chose, such as a method, is shown as its `repr` and cut off: `%.200r`. So it cannot
 # look like a line of its own, and is written by any handler, whatever its encoding.
@@ -86,13 +79,13 @@ def log_received(events: Sequence[Event], connection: object) -> None:
             _log.debug("Received error %s for no request, %d bytes", event.code, event.size)
         else:
             _log.debug("Received what is no message (%s), %d bytes", event.reason, event.size)
-        if not in_full and not MESSAGES.level:
-            continue
-        members = ",".join(f'"{name}":{value}' for name, value in _members(event).items())
-        text = redacted("{" + members + "}") if members else ""
+        text = ""
+        if in_full or MESSAGES.shows_whole:
+            members = ",".join(f'"{name}":{value}' for name, value in _members(event).items())
+            text = redacted("{" + members + "}") if members else ""
         if in_full and text:
             _log.log(TRACE, "Received %s", text)
-        if MESSAGES.level:
+        if MESSAGES.handlers:
             size = {} if isinstance(event, RequestCancelled) else {"bytes": event.size}
             _show("received", connection, {**_received_head(event), **size}, text)
 
@@ -111,12 +104,10 @@ def log_sending(frames: bytes, connection: object) -> None:
                 _log.debug("Sending error %s for id %.200r", code, request_id)
             else:
                 _log.debug("Sending result for id %.200r", request_id)
-        if not in_full and not MESSAGES.level:
-            continue
-        text = redacted(frame)
+        text = redacted(frame) if in_full or MESSAGES.shows_whole else ""
         if in_full:
             _log.log(TRACE, "Sending %s", text)
-        if MESSAGES.level:
+        if MESSAGES.handlers:
             head = _sent_head(heads[0]) if len(heads) == 1 else {"kind": "batch"}
             _show("sent", connection, {**head, "bytes": len(frame.encode())}, text)
 
@@ -125,8 +116,17 @@ def _show(direction: str, connection: object, head: dict[str, Any], text: str) -
     number = _numbers.get(connection)
     if number is None:
         number = _numbers[connection] = next(_count)
-    shown = {"connection": number, "direction": direction, **head}
-    MESSAGES.log(TRACE, "%s", text, extra={"head": shown})
+    head = {name: _short(value) for name, value in head.items()}
+    MESSAGES.tell({"connection": number, "direction": direction, **head}, text)
+
+
+def _short(value: Any) -> Any:
+    """What a peer chose, such as a method, as far as a head shows it."""
+    if isinstance(value, str):
+        return value[:_MOST_SHOWN]
+    if isinstance(value, int) and value.bit_length() > _MOST_SHOWN:
+        return f"a number of {value.bit_length()} bits"
+    return value
 
 
 def log_failure(subject: str, failure: BaseException) -> None:
@@ -211,6 +211,9 @@ def _text(data: bytes) -> str:
 # Messages that are sent.
 
 
+_BODIES = frozenset({"params", "result"})
+
+
 class _Head(NamedTuple):
     """What a message is, without what it says."""
 
@@ -228,6 +231,10 @@ def _heads(frame: str) -> Iterator[_Head]:
     for depth, key, start, end in tokens(frame):
         if depth == level:
             if key is not None:
+                if key in _BODIES and level == 1:
+                    # The core writes it last; it may be long, and there is nothing to see in it.
+                    yield _head({**seen, key: None})
+                    return
                 member = key
                 is_small = key in {"id", "method"}
                 seen[key] = json.loads(frame[start:end]) if is_small else None

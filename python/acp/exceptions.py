@@ -6,7 +6,6 @@ wire error (that is `acp._errors`) and knows no connection.
 
 from __future__ import annotations
 
-import functools
 from typing import TYPE_CHECKING, Any
 
 from acp._core import InternalError, LocalProtocolError, ValidationError
@@ -44,8 +43,9 @@ class RequestError(Exception):
         self.message = message
         self.data = data
 
-    def __reduce__(self) -> tuple[type[RequestError], tuple[int, str, Any]]:
-        return type(self), (self.code, self.message, self.data)
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Subclasses have constructors of their own.
+        return _restored, (type(self), self.args), vars(self)
 
     @classmethod
     def parse_error(cls, data: dict[str, Any] | None = None) -> RequestError:
@@ -109,9 +109,15 @@ class RequestError(Exception):
 
     def to_error_obj(self) -> dict[str, Any]:
         """The members of the JSON-RPC error object: code, message and data (None when there is
-        none).
+        none). What a handler raises is answered with these, also where a subclass has others.
         """
-        return {"code": self.code, "message": self.message, "data": self.data}
+        return {"code": self.code, "message": str(self), "data": self.data}
+
+
+def _restored(kind: type[RequestError], arguments: tuple[Any, ...]) -> RequestError:
+    exc = kind.__new__(kind)
+    exc.args = arguments
+    return exc
 
 
 class VersionMismatch(RequestError):
@@ -143,15 +149,6 @@ class VersionMismatch(RequestError):
     def __str__(self) -> str:
         known = ", ".join(map(str, self.supported)) or "unknown"
         return f"{self.message}: the agent speaks protocol version {known}"
-
-    def __reduce__(self) -> Any:
-        made = functools.partial(
-            type(self),
-            selected=self.selected,
-            supported=self.supported,
-            response=self.response,
-        )
-        return made, (self.code, self.message, self.data)
 
 
 class ConnectionClosed(ConnectionError):

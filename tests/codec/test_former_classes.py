@@ -89,6 +89,16 @@ def test_an_object_inside_another_is_decoded_and_stays_the_object_that_it_is() -
     ]
 
 
+def test_a_variable_is_secret_unless_it_is_said_not_to_be() -> None:
+    assert former.AuthEnvVar(name="KEY").secret is True
+    shown = former.AuthEnvVar.model_validate({"name": "KEY", "secret": False})
+    assert shown.secret is False
+    assert json.loads(shown.model_dump_json(exclude_defaults=True)) == {
+        "name": "KEY",
+        "secret": False,
+    }
+
+
 def test_a_name_that_is_not_there_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match=r"'acp\.schema' has no attribute 'NotThere'"):
         acp.schema.NotThere  # type: ignore[attr-defined]  # noqa: B018

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import logging
+import pickle
 from typing import Any
 
 import anyio
@@ -221,6 +223,80 @@ async def test_a_result_that_cannot_be_written_is_an_internal_error(result: Any)
             return result
 
     assert (await error_of(Agent(), "_x", {}))["code"] == -32603
+
+
+class Bare(acp.RequestError):
+    """Sets no more than it needs."""
+
+    def __init__(self) -> None:
+        Exception.__init__(self, "said")
+        self.code = -5
+        self.data = {"x": 1}
+
+
+class Shown(acp.RequestError):
+    def __str__(self) -> str:
+        return "shown"
+
+
+class Told(acp.RequestError):
+    def to_error_obj(self) -> dict[str, Any]:
+        return {"code": -7, "message": "told"}
+
+
+class Odd(acp.RequestError):
+    told: Any = None
+
+    def to_error_obj(self) -> dict[str, Any]:
+        return self.told() if callable(self.told) else self.told
+
+
+@pytest.mark.parametrize(
+    ("raised", "answer"),
+    [
+        (Bare(), {"code": -5, "message": "said", "data": {"x": 1}}),
+        (Shown(-5, "No", 1), {"code": -5, "message": "shown", "data": 1}),
+        (Told(-5, "No", 1), {"code": -7, "message": "told"}),
+    ],
+)
+async def test_a_request_error_of_the_users_own_kind_says_what_the_answer_is(
+    raised: Exception, answer: dict[str, Any]
+) -> None:
+    class Agent(acp.Agent):
+        async def new_session(self, cwd: str, **kwargs: Any) -> Any:
+            raise raised
+
+    assert await error_of(Agent(), "session/new", NEW) == answer
+
+
+@pytest.mark.parametrize(
+    "told",
+    [None, 5, {}, {"code": 1}, {"code": "1", "message": "m"}, {"code": 1, "message": 5}, dict.pop],
+)
+async def test_a_request_error_that_says_nothing_right_is_an_internal_error(told: Any) -> None:
+    class Agent(acp.Agent):
+        async def new_session(self, cwd: str, **kwargs: Any) -> Any:
+            error = Odd(-5, "secret")
+            error.told = told
+            raise error
+
+    error = await error_of(Agent(), "session/new", NEW)
+    assert error == {"code": -32603, "message": "Internal error", "data": {"type": "Odd"}}
+
+
+@pytest.mark.parametrize(
+    "again", [copy.copy, copy.deepcopy, lambda e: pickle.loads(pickle.dumps(e))]
+)
+@pytest.mark.parametrize(
+    "error", [Bare(), Shown(-5, "No", 1), Told(-5, "No"), acp.RequestError(1, "m", [2])]
+)
+def test_request_errors_of_any_constructor_can_be_copied_and_pickled(
+    error: Any, again: Any
+) -> None:
+    other = again(error)
+    assert type(other) is type(error)
+    assert vars(other) == vars(error)
+    assert other.to_error_obj() == error.to_error_obj()
 
 
 async def test_error_data_that_cannot_be_written_is_left_out() -> None:

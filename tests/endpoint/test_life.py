@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import anyio
@@ -106,6 +107,27 @@ async def test_serving_ends_with_the_error_of_a_task(v: Any) -> None:
     with pytest.raises(acp.ConnectionClosed) as caught:
         await within(agent.serve(ours))
     assert caught.value.__cause__ is error
+
+
+@each_version
+@pytest.mark.asyncio_only
+async def test_a_task_that_ends_in_a_cancellation_nobody_asked_for_has_failed(
+    v: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    agent = agent_of(v, version_guard=False)
+
+    async def cancelled() -> None:
+        gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        gone.cancel("secret")
+        await gone
+
+    agent.on_notification("_x/spawn")(lambda _, ctx: ctx.connection.spawn(cancelled()))
+    ours, theirs = acp.memory_pair()
+    await RawPeer(theirs).notify("_x/spawn")
+    with pytest.raises(acp.ConnectionClosed) as caught:
+        await within(agent.serve(ours))
+    assert isinstance(caught.value.__cause__, asyncio.CancelledError)
+    assert "A task of the connection failed: CancelledError" in caplog.text
 
 
 @each_version

@@ -89,7 +89,7 @@ def test_classes_have_what_programs_look_for_on_every_model() -> None:
 class Marked(v1.TextContentBlock):
     """A user's subclass: attributes live in a dict of its own."""
 
-    mark: str = "none"
+    mark = "none"
 
     @property
     def loud(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, get_origin
 
 import pytest
 
@@ -80,6 +80,39 @@ def test_members_that_equal_their_defaults_can_be_left_out() -> None:
         "protocol_version": 1,
         "client_capabilities": {"terminal": True},
     }
+
+
+EMPTY: dict[type, Any] = {list: [], dict: {}, str: "", bool: False, int: 0}
+
+
+@pytest.mark.parametrize("module", [v1, v2], ids=["v1", "v2"])
+def test_a_member_that_has_to_be_there_is_no_default_whatever_it_is(module: Any) -> None:
+    """What is written without defaults can be read again."""
+    seen = 0
+    for name in module.__all__:
+        cls = getattr(module, name)
+        for field, info in getattr(cls, "model_fields", {}).items():
+            kind = get_origin(info.annotation) or info.annotation
+            if not info.required or kind not in EMPTY:
+                continue
+            value = cls.model_construct(**{field: EMPTY[kind]})
+            dumped = value.model_dump(exclude_defaults=True, include={field})
+            assert dumped == {field: EMPTY[kind]}, (name, field)
+            seen += 1
+    assert seen > 100
+
+
+def test_what_stands_where_its_plain_form_is_declared_has_no_discriminator() -> None:
+    call = v1.ToolCallProgress(tool_call_id="1", title="t")
+    asked = v1.RequestPermissionRequest(session_id="s", tool_call=call, options=[])
+    plain = {"toolCallId": "1", "title": "t"}
+    assert json.loads(encode(asked))["toolCall"] == plain
+    assert asked.model_dump(by_alias=True, exclude_none=True)["toolCall"] == plain
+    tag = {"sessionUpdate": "tool_call_update"}
+    told = v1.SessionNotification(session_id="s", update=call)
+    assert json.loads(encode(told))["update"] == {**tag, **plain}
+    assert told.model_dump(by_alias=True, exclude_none=True)["update"] == {**tag, **plain}
+    assert call.model_dump(by_alias=True, exclude_none=True) == {**tag, **plain}
 
 
 def test_unset_three_state_members_are_never_dumped() -> None:

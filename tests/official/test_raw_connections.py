@@ -225,7 +225,18 @@ async def test_what_an_observer_raises_costs_nothing_and_is_told_once(
     async def failing_late(event: StreamEvent) -> None:
         raise ValueError("secret")
 
-    observers = [failing, failing_late, seen.append]
+    async def cancelled(event: StreamEvent) -> None:
+        gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        gone.cancel("secret")
+        await gone
+
+    async def cancelled_late(event: StreamEvent) -> None:
+        work = asyncio.ensure_future(asyncio.sleep(30))
+        await asyncio.sleep(0)
+        work.cancel("secret")
+        await work
+
+    observers = [failing, failing_late, cancelled, cancelled_late, seen.append]
     async with raw(nothing, observers=observers) as (_, peer):
         for number in range(3):
             await peer.request(number, "m")

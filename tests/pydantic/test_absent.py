@@ -81,12 +81,107 @@ except RuntimeError as error:
     assert run(BLOCKED + program) == "JSON Schemas are made by pydantic: import it first"
 
 
-def test_a_subclass_with_annotations_is_a_plain_subclass() -> None:
-    program = """
+@pytest.mark.parametrize("prelude", ["", BLOCKED], ids=["not imported", "not installed"])
+@pytest.mark.parametrize(
+    "fields",
+    [
+        "note: str",
+        "note: str = 'none'",
+        "note: 'list[Unknown] | None' = None",
+        "text: str = 'hello'",
+        "text: str",
+        "_own: int = 0; note: int = 1; known: ClassVar[int] = 2",
+    ],
+)
+def test_a_subclass_with_fields_needs_pydantic_and_says_so(prelude: str, fields: str) -> None:
+    name = "text" if fields.startswith("text") else "note"
+    program = f"""
+from typing import ClassVar
 from acp.schema import TextContentBlock
-class Noted(TextContentBlock):
-    note: str = "none"
-noted = Noted(text="t", note="n")
-print(noted.text, noted.note, noted.model_dump(exclude_none=True))
+try:
+    class Noted(TextContentBlock):
+        {fields}
+except TypeError as error:
+    print(error)
 """
-    assert run(BLOCKED + program) == "t none {'text': 't', 'type': 'text'}"
+    assert run(prelude + program) == (
+        f"Noted declares fields of its own ({name}): "
+        "import pydantic, 2.7 or newer, before the class is defined"
+    )
+
+
+def test_so_do_a_subclass_of_the_base_of_all_classes_and_one_of_version_2() -> None:
+    program = """
+import acp.schema, acp.v2.schema
+for base in (acp.schema.BaseModel, acp.v2.schema.TextContentBlock):
+    try:
+        class Noted(base):
+            note: int = 0
+    except TypeError:
+        print("refused", end=" ")
+"""
+    assert run(BLOCKED + program) == "refused refused"
+
+
+def test_beside_an_older_pydantic_it_is_refused_as_well() -> None:
+    program = """
+import sys, types
+from importlib.machinery import ModuleSpec
+sys.modules["pydantic"] = old = types.ModuleType("pydantic")
+old.VERSION, old.__spec__ = "2.6.4", ModuleSpec("pydantic", None)
+from acp.schema import TextContentBlock
+try:
+    class Noted(TextContentBlock):
+        note: int = 0
+except TypeError as error:
+    print("2.7 or newer" in str(error))
+"""
+    assert run(program) == "True"
+
+
+@pytest.mark.parametrize("future", ["", "from __future__ import annotations\n"])
+@pytest.mark.parametrize("prelude", ["", BLOCKED], ids=["not imported", "not installed"])
+def test_a_subclass_that_adds_no_field_is_a_plain_one(prelude: str, future: str) -> None:
+    program = """
+import typing
+from typing import Any, ClassVar, Final, Literal
+from acp.schema import BaseModel, TextContentBlock
+class Named(TextContentBlock):
+    __slots__ = ("cache", "__dict__")
+    cache: dict[str, Any]
+    type: Literal["text"] = "text"
+    known: ClassVar[int] = 7
+    other: "typing.ClassVar[list[int]]" = []
+    final: Final = 1
+    last: typing.Final[int] = 2
+    plain = 5
+    _hidden: int = 3
+    @property
+    def loud(self) -> str:
+        return self.text.upper()
+    def described(self) -> str:
+        return f"{self.text} {self.known} {self.plain} {self._hidden} {self.final + self.last}"
+class Base(BaseModel):
+    def shout(self) -> str:
+        return "!"
+named = Named(text="t")
+named.cache = {"a": 1}
+print(named.described(), named.loud, named.cache, named.model_dump(exclude_none=True))
+"""
+    assert run(future + prelude + program) == ("t 7 5 3 3 T {'a': 1} {'text': 't', 'type': 'text'}")
+
+
+def test_names_of_version_1_of_pydantic_work_and_warn() -> None:
+    program = """
+import warnings
+from acp.schema import TextContentBlock as Block
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    block = Block.parse_obj({"text": "t"})
+    assert block == Block.parse_raw('{"text":"t"}') == Block.construct(text="t") == block.copy()
+    assert block.dict() == block.model_dump()
+    assert block.json() == block.model_dump_json()
+    assert list(Block.__fields__) == list(Block.model_fields)
+print(len(caught), {str(one.category.__name__) for one in caught})
+"""
+    assert run(BLOCKED + program) == "7 {'DeprecationWarning'}"

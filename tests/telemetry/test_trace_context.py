@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import re
+import time
 from typing import Any
 
 import anyio
@@ -217,6 +218,37 @@ async def test_a_malformed_trace_context_is_ignored_without_a_word(
     assert caplog.records == []
 
 
+@pytest.mark.parametrize(
+    "piece", [" ", "\t", ";", ";b", ";b=", ";b= ", "; b = ", " ;", "= ", "%20", ",a=1", ",", "b"]
+)
+@pytest.mark.parametrize("key", ["baggage", "tracestate", "traceparent"])
+@pytest.mark.parametrize("start", ["a=1", "a", "00-", ""])
+async def test_the_time_for_a_trace_context_grows_with_its_length_alone(
+    start: str, key: str, piece: str, spans: Collected
+) -> None:
+    text = start + piece * (8000 // len(piece)) + '"'
+    before = time.thread_time()
+    parent, carried = await handled(spans, {key: text})
+    assert (parent, carried) == (None, {})
+    assert time.thread_time() - before < 0.5
+
+
+@pytest.mark.parametrize(
+    ("given", "names"),
+    [
+        ("a=1", {"a"}),
+        ("a = 1 ; p ; q = 2 , b=", {"a", "b"}),
+        ("a=1;p= ;q", {"a"}),
+        ("a=;p,b=1;q=2;r= 3", {"a", "b"}),
+    ],
+)
+async def test_baggage_is_read_with_blanks_and_properties(
+    given: str, names: set[str], spans: Collected
+) -> None:
+    _, carried = await handled(spans, {"baggage": given})
+    assert {name.strip() for name in carried} == names
+
+
 @pytest.mark.parametrize("state", ["secret", "A=1", "a=1,a=2", "a=1,b=\u00e9", "a" * 9000, 5])
 async def test_a_malformed_state_costs_the_state_and_not_the_parent(
     state: Any, spans: Collected, caplog: pytest.LogCaptureFixture
@@ -226,6 +258,53 @@ async def test_a_malformed_state_costs_the_state_and_not_the_parent(
     assert parent.span_id == int(SPAN_ID, 16)
     assert dict(parent.trace_state) == {}
     assert caplog.records == []
+
+
+@pytest.mark.parametrize("text", ["\ud800", "a\udfffb", "x" * 300 + "\ud800", "\u00e9\n"])
+async def test_what_a_peer_chooses_can_be_exported_from_a_span(text: str, spans: Collected) -> None:
+    async with agent_under_test(Silent()) as (peer, _):
+        await peer.request(text, "_" + text)
+        await peer.receive()
+    (span,) = spans.all()
+    for shown in (span.name, *(span.attributes or {}).values()):
+        assert len(str(shown).encode()) <= 2 * 200
+
+
+class FailingSpan(trace.NonRecordingSpan):
+    """A span of the program's own that fails in one of its methods."""
+
+    def __init__(self, failing: str) -> None:
+        super().__init__(trace.SpanContext(1, 2, is_remote=False))
+        self.failing = failing
+
+    def __getattribute__(self, name: str) -> Any:
+        if name in ("failing", "__class__") or name != self.failing:
+            return super().__getattribute__(name)
+        raise ValueError("secret")
+
+
+@pytest.mark.parametrize(
+    "failing", ["set_attribute", "set_status", "get_span_context", "end", "is_recording"]
+)
+async def test_a_span_that_fails_costs_no_message(
+    failing: str,
+    spans: Collected,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    tracer = trace.NoOpTracer()
+    monkeypatch.setattr(tracer, "start_span", lambda *_, **__: FailingSpan(failing))
+    monkeypatch.setattr(spans.provider, "get_tracer", lambda *_, **__: tracer)
+    served, asking = agent(), client()
+    served.on_request("_ask")(lambda params: {})
+    here, there = acp.memory_pair()
+    async with served.connect(there), asking.connect(here) as connection:
+        for _ in range(2):
+            assert await within(connection.request("_ask", {"_meta": {}})) == {}
+        with pytest.raises(acp.RequestError):
+            await within(connection.request("_not_there", {}))
+        await connection.notify("_told", {})
+    assert "secret" not in caplog.text
 
 
 class Broken(SpanProcessor):

@@ -11,5 +11,5 @@ from typing import Final
 
 __all__ = ["SCHEMA_HASH"]
 
-SCHEMA_HASH: Final = "5719881f4a89227fa5aa96058781e9a985b7c24df632e4d0cae89e4965ef2bf9"
+SCHEMA_HASH: Final = "9fccac4e7db005396c4fe9a899cda28b2a9fa70f111f029be7ffab4fe07ee61d"
 """Digest of the facts; the extension carries the same one."""

@@ -7,14 +7,20 @@ pydantic's users need is `acp._schema.twins`, which is not imported before they 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+import warnings
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from acp._core import Model, field_facts, pydantic_in_use
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from typing_extensions import Self
 
 __all__ = ["BaseModel", "FieldInfo", "RootModel"]
+
+# Within `BaseModel`, `dict` is a method.
+_Plain: TypeAlias = dict[str, Any]
 
 
 class FieldInfo:
@@ -123,6 +129,21 @@ class _Fields:
         return made
 
 
+class _FormerFields:
+    """The name that `model_fields` had in version 1 of pydantic."""
+
+    __slots__ = ()
+
+    def __get__(self, instance: object, owner: type[BaseModel]) -> dict[str, Any]:
+        _tell_former("__fields__", "model_fields")
+        return owner.model_fields
+
+
+def _tell_former(former: str, name: str) -> None:
+    """Warns the caller of the caller that a name is one of version 1 of pydantic."""
+    warnings.warn(f"`{former}` is deprecated; use `{name}`.", DeprecationWarning, stacklevel=3)
+
+
 class _OfTwin:
     """A name that pydantic looks for: that of the model which stands for the class.
 
@@ -142,6 +163,20 @@ class _OfTwin:
         return attribute(owner, self._name)
 
 
+def _refuse_fields(cls: type[Model]) -> None:
+    """Raises TypeError for a user's class with fields of its own, which are pydantic's to read.
+
+    Without pydantic their values would be dropped, and nobody would be told.
+    """
+    from acp._schema.hints import fields_of_ones_own
+
+    if names := fields_of_ones_own(cls):
+        raise TypeError(
+            f"{cls.__name__} declares fields of its own ({', '.join(names)}): "
+            "import pydantic, 2.7 or newer, before the class is defined"
+        )
+
+
 class BaseModel(Model):
     """Base of every schema object of every protocol version.
 
@@ -156,11 +191,13 @@ class BaseModel(Model):
     model_fields: ClassVar[_Fields] = _Fields()
     """What is known about the fields, by attribute name; constant discriminators come last."""
 
-    model_config: ClassVar[dict[str, Any]] = {
+    model_config: ClassVar[_Plain] = {
         "populate_by_name": True,
         "use_attribute_docstrings": True,
     }
-    """Options in the words of pydantic; they tell and change nothing."""
+    """Options in the words of pydantic. They change nothing but where a subclass has its own in a
+    program that uses pydantic.
+    """
 
     __pydantic_validator__ = _OfTwin()
     __pydantic_serializer__ = _OfTwin()
@@ -172,10 +209,14 @@ class BaseModel(Model):
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__()
-        if pydantic_in_use() and not cls.__module__.startswith("acp._schema."):
+        if cls.__module__.startswith("acp._schema."):
+            return
+        if pydantic_in_use():
             from acp._schema.extended import extend
 
             extend(cls, options, frames=1)
+        else:
+            _refuse_fields(cls)
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
@@ -190,7 +231,7 @@ class BaseModel(Model):
         return class_json_schema(cls, core_schema, handler)
 
     @classmethod
-    def model_json_schema(cls, *arguments: Any, **options: Any) -> dict[str, Any]:
+    def model_json_schema(cls, *arguments: Any, **options: Any) -> _Plain:
         """The JSON Schema of the class, made by pydantic and with its arguments.
 
         Raises RuntimeError in a program that has not imported pydantic.
@@ -204,6 +245,47 @@ class BaseModel(Model):
     @classmethod
     def model_rebuild(cls, **options: Any) -> None:
         """Does nothing, for programs that call it on every model: all names are known."""
+
+    def model_post_init(self, context: Any, /) -> None:
+        """Does nothing; a subclass's own is called when an object has been read or made.
+
+        It takes pydantic, imported before the class is defined.
+        """
+
+    __fields__ = _FormerFields()
+
+    def dict(self, **options: Any) -> _Plain:
+        """Deprecated: the name of `model_dump` in version 1 of pydantic."""
+        _tell_former("dict", "model_dump")
+        return self.model_dump(**options)
+
+    def json(self, **options: Any) -> str:
+        """Deprecated: the name of `model_dump_json` in version 1 of pydantic."""
+        _tell_former("json", "model_dump_json")
+        return self.model_dump_json(**options)
+
+    def copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """Deprecated: the name of `model_copy` in version 1 of pydantic."""
+        _tell_former("copy", "model_copy")
+        return self.model_copy(update=update, deep=deep)
+
+    @classmethod
+    def construct(cls, _fields_set: set[str] | None = None, **values: Any) -> Self:
+        """Deprecated: the name of `model_construct` in version 1 of pydantic."""
+        _tell_former("construct", "model_construct")
+        return cls.model_construct(_fields_set, **values)
+
+    @classmethod
+    def parse_obj(cls, obj: Any) -> Self:
+        """Deprecated: the name of `model_validate` in version 1 of pydantic."""
+        _tell_former("parse_obj", "model_validate")
+        return cls.model_validate(obj)
+
+    @classmethod
+    def parse_raw(cls, b: str | bytes) -> Self:
+        """Deprecated: the name of `model_validate_json` in version 1 of pydantic."""
+        _tell_former("parse_raw", "model_validate_json")
+        return cls.model_validate_json(b)
 
 
 class RootModel(BaseModel):

@@ -11,10 +11,11 @@ import inspect
 import re
 from typing import Any, Literal, Union, get_args, get_origin
 
-from acp._core import Model, UnsetType
+from acp._core import Model, UnsetType, field_facts, field_rules
 
-__all__ = ["descriptions", "types", "without_unset"]
+__all__ = ["descriptions", "fields_of_ones_own", "is_constant", "types", "without_unset"]
 
+_FINAL = re.compile(r"(\w+\.)*Final\b")
 _MEMBER = re.compile(r"^ {4}(\w+): (.*(?:\n {8}.*)*)", re.MULTILINE)
 
 
@@ -37,6 +38,40 @@ def types(owner: type[Model]) -> dict[str, Any]:
         for name, said in inspect.get_annotations(base).items():
             found[name] = eval(said, names) if isinstance(said, str) else said
     return found
+
+
+def fields_of_ones_own(owner: type[Model]) -> list[str]:
+    """What the class statement of a user's class annotates as fields.
+
+    Constants of the class, private names, names of slots and discriminators given again are none.
+    """
+    own = vars(owner)
+    others = {*own.get("__slots__", ()), *_discriminators(owner)}
+    return [
+        name
+        for name, said in inspect.get_annotations(owner).items()
+        if not (name.startswith("_") or name in others or is_constant(said))
+        # A final name that has a value is the class's, too.
+        and not (name in own and _FINAL.match(_text(said)))
+    ]
+
+
+def is_constant(said: Any) -> bool:
+    """Whether an annotation says that the name is the class's and no field."""
+    return "ClassVar" in _text(said)
+
+
+def _text(said: Any) -> str:
+    return said if isinstance(said, str) else repr(said)
+
+
+def _discriminators(owner: type[Model]) -> set[str]:
+    try:
+        rules, _ = field_rules(owner)
+    except TypeError:
+        # It is derived from a root of all classes, and no object of the protocol.
+        return set()
+    return {name for name, *_ in field_facts(owner)[len(rules) :]}
 
 
 def without_unset(said: Any) -> Any:

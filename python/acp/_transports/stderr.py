@@ -81,6 +81,11 @@ class StderrReader(asyncio.StreamReader):
         if self._readers:
             self._hand_over()
 
+    def feed_eof(self) -> None:
+        """Tells that nothing more comes. What is unread can be read before that."""
+        self._hand_over()
+        super().feed_eof()
+
     def _hand_over(self) -> None:
         if self._ring.unread:
             self.feed_data(self._ring.take(CAPACITY))

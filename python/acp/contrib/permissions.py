@@ -6,16 +6,18 @@ Owns how such a request is put together. Who sends it is given, and so is what w
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING, Any
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
 
+# Like the others, it is there at run time for who looks up annotations.
+from acp.contrib.tool_calls import ToolCallTracker  # noqa: TC001
 from acp.helpers import text_block, tool_content
-from acp.schema import PermissionOption, RequestPermissionRequest
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
-
-    from acp.contrib.tool_calls import ToolCallTracker
-    from acp.schema import RequestPermissionResponse, ToolCallUpdate
+from acp.schema import (
+    PermissionOption,
+    RequestPermissionRequest,
+    RequestPermissionResponse,
+    ToolCallUpdate,
+)
 
 __all__ = ["PermissionBroker", "default_permission_options"]
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import weakref
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,17 +17,15 @@ from acp.schema import (
     AgentMessageChunk,
     AgentPlanUpdate,
     AgentThoughtChunk,
+    AvailableCommand,
     AvailableCommandsUpdate,
     CurrentModeUpdate,
+    PlanEntry,
+    SessionNotification,
     ToolCallProgress,
     ToolCallStart,
     UserMessageChunk,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from acp.schema import AvailableCommand, PlanEntry, SessionNotification
 
 __all__ = [
     "SessionAccumulator",

@@ -7,18 +7,21 @@ from __future__ import annotations
 
 import copy
 import uuid
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Callable, Sequence
+from typing import Any, cast
 
 from acp._arguments import given
 from acp._core import UNSET
 from acp.contrib._views import CallView, shown
 from acp.helpers import text_block, tool_content
-from acp.schema import ToolCallProgress, ToolCallStart, ToolCallUpdate
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from acp.schema import ToolCallLocation, ToolCallStatus, ToolKind
+from acp.schema import (
+    ToolCallLocation,
+    ToolCallProgress,
+    ToolCallStart,
+    ToolCallStatus,
+    ToolCallUpdate,
+    ToolKind,
+)
 
 __all__ = ["UNSET", "ToolCallTracker", "TrackedToolCallView"]
 

@@ -496,7 +496,7 @@ fn shared_default(
         Default::Absent | Default::Implied(_) | Default::ImpliedList | Default::ImpliedMap => {
             py.None().into_ptr()
         }
-        Default::False => false.into_pyobject(py)?.to_owned().into_any().into_ptr(),
+        Default::Bool(value) => value.into_pyobject(py)?.to_owned().into_any().into_ptr(),
         Default::Text(text) => PyString::intern(py, text).into_any().into_ptr(),
         Default::EmptyRecord | Default::EmptyList | Default::EmptyMap => std::ptr::null_mut(),
     })

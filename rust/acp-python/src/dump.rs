@@ -5,7 +5,7 @@
 
 use acp_core::json::MAX_DEPTH;
 use acp_core::schema::FaultKind;
-use acp_core::schema::table::Default;
+use acp_core::schema::table::{Default, Flags, Type};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
@@ -28,6 +28,8 @@ pub struct Dump {
     pub exclude_defaults: bool,
     /// Members that are None are left out.
     pub exclude_none: bool,
+    /// The object stands where the plain form of a union's variant is declared, which has no discriminator.
+    pub plain: bool,
     /// How many containers there are around.
     pub depth: usize,
 }
@@ -114,9 +116,11 @@ impl Dump {
             }
             let name = class.name(py, index);
             let key = if self.by_alias { PyString::intern(py, field.wire) } else { name.clone() };
-            inner.member(&dict, name.as_any(), key.as_any(), &value, include, exclude)?;
+            let plain = matches!(field.ty, Type::Record(record) if record.tag.is_none());
+            let member = Self { plain, ..inner };
+            member.member(&dict, name.as_any(), key.as_any(), &value, include, exclude)?;
         }
-        for tag in &class.tags {
+        for tag in class.tags.iter().filter(|_| !self.plain) {
             let name = tag.name.bind(py);
             let key = if self.by_alias { PyString::intern(py, tag.wire) } else { name.clone() };
             inner.member(
@@ -162,7 +166,7 @@ impl Dump {
         if self.depth == MAX_DEPTH {
             return Err(PyValueError::new_err("the value is nested too deeply, or holds itself"));
         }
-        Ok(Self { depth: self.depth + 1, ..self })
+        Ok(Self { depth: self.depth + 1, plain: false, ..self })
     }
 
     fn value<'py>(
@@ -267,6 +271,11 @@ fn json_key<'py>(key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
 }
 
 fn is_default(class: &Class, field: usize, value: &Bound<'_, PyAny>) -> PyResult<bool> {
+    // A member that has to be there has no default, though it may be made of one.
+    let flags = class.record.fields[field].flags;
+    if flags.has(Flags::REQUIRED) && !flags.has(Flags::TOLERATED) {
+        return Ok(false);
+    }
     match class.record.fields[field].default {
         Default::Absent | Default::Implied(_) | Default::ImpliedList | Default::ImpliedMap => {
             Ok(value.is_none())

@@ -480,6 +480,7 @@ impl Model {
             exclude_unset,
             exclude_defaults,
             exclude_none,
+            plain: false,
             depth: 0,
         };
         dump.object(slf.as_any(), class_of(slf.as_any())?, include, exclude)

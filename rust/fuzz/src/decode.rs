@@ -34,7 +34,7 @@ fn fields(object: &Object) -> impl Iterator<Item = (&'static Field, &Option<Valu
 /// Whether a value is what an absent member means.
 fn is_default(default: Default, value: &Value) -> bool {
     match (default, value) {
-        (Default::False, Value::Bool(value)) => !value,
+        (Default::Bool(default), Value::Bool(value)) => default == *value,
         (Default::EmptyList | Default::ImpliedList, Value::List(items)) => items.is_empty(),
         (Default::EmptyMap | Default::ImpliedMap, Value::Map(members)) => members.is_empty(),
         (Default::Text(text) | Default::Implied(text), Value::Str(value)) => {

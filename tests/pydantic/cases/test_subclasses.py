@@ -113,6 +113,15 @@ def test_construction_without_validation_takes_new_fields_as_they_are() -> None:
     assert (made.session_id, made.models, made.tries) == ("S", 5, 0)
 
 
+def test_construction_without_validation_may_leave_out_a_new_field() -> None:
+    class Needed(schema.TextContentBlock):
+        note: str
+
+    made = Needed.model_construct(text="t")
+    assert not hasattr(made, "note")
+    assert made.model_dump(exclude_none=True, warnings=False) == {"text": "t", "type": "text"}
+
+
 def test_such_a_class_is_a_field_of_others_and_derives_further() -> None:
     class More(WithModels):
         model_config = pydantic.ConfigDict(extra="allow")

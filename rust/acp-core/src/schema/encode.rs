@@ -186,6 +186,11 @@ impl<'s, 'o, S: Source> Encoder<'s, 'o, S> {
         match node {
             Node::Str(text) => self.writer().string(text),
             Node::Record(record) => {
+                // A variant of a union is written without its discriminator where its plain form stands.
+                let position = match ty {
+                    Type::Record(plain) if plain.tag.is_none() => Position::Bare,
+                    _ => position,
+                };
                 self.deeper()?;
                 self.record(record, value, position)?;
                 self.depth -= 1;
@@ -438,7 +443,8 @@ impl<'s, 'o, S: Source> Encoder<'s, 'o, S> {
     /// A field without a value: what is always written takes its default.
     fn absent(&mut self, field: &'static Field, later: &mut bool) -> Written<S> {
         let text = match field.default {
-            Default::False => "false",
+            Default::Bool(true) => "true",
+            Default::Bool(false) => "false",
             Default::EmptyList => "[]",
             Default::EmptyMap => "{}",
             Default::Text(text) if field.flags.has(Flags::ALWAYS) => {
@@ -477,7 +483,7 @@ impl<'s, 'o, S: Source> Encoder<'s, 'o, S> {
     fn is_default(&self, default: Default, value: &S::Value, node: Node<'_>) -> bool {
         let mut empty = true;
         match (default, node) {
-            (Default::False, Node::Bool(value)) => !value,
+            (Default::Bool(default), Node::Bool(value)) => default == value,
             (Default::Text(text) | Default::Implied(text), Node::Str(value)) => text == value,
             (Default::EmptyList | Default::ImpliedList, Node::List) => {
                 let _ = self.source.each_item(value, |_| {

@@ -181,8 +181,8 @@ pub struct Field {
 pub enum Default {
     /// None, or UNSET for a three-state field of version 2.
     Absent,
-    /// `false`.
-    False,
+    /// `true` or `false`.
+    Bool(bool),
     /// What an empty object decodes to.
     EmptyRecord,
     /// `[]`.

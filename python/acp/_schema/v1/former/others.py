@@ -142,7 +142,7 @@ class AuthEnvVar(BaseModel):
     Members:
         name: required.
         label: optional; null or malformed reads as absent.
-        secret: optional; null or malformed reads as absent.
+        secret: optional; null or malformed reads as True; True by default.
         optional: optional; null or malformed reads as False; False by default.
         field_meta: `_meta`; optional; null or malformed reads as absent.
     """
@@ -151,7 +151,7 @@ class AuthEnvVar(BaseModel):
 
     name: str
     label: str | None
-    secret: bool | None
+    secret: bool
     optional: bool
     field_meta: dict[str, Any] | None
 
@@ -162,7 +162,7 @@ class AuthEnvVar(BaseModel):
             *,
             name: str,
             label: str | None = None,
-            secret: bool | None = None,
+            secret: bool | None = True,
             optional: bool | None = False,
             field_meta: dict[str, Any] | None = None,
             **extra: Any,

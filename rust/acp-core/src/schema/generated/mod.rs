@@ -13,7 +13,7 @@ pub use self::v1::V1;
 pub use self::v2::V2;
 
 /// Digest of the facts that these tables were made from.
-pub const SCHEMA_HASH: &str = "5719881f4a89227fa5aa96058781e9a985b7c24df632e4d0cae89e4965ef2bf9";
+pub const SCHEMA_HASH: &str = "9fccac4e7db005396c4fe9a899cda28b2a9fa70f111f029be7ffab4fe07ee61d";
 
 /// Left out when empty.
 const OPTIONAL: Flags = Flags(0);

@@ -25,7 +25,7 @@ pub static AGENT_CAPABILITIES: Record = Record {
     name: "AgentCapabilities",
     index: 3,
     fields: &[
-        defaulted("loadSession", "load_session", Type::Bool, EA, Default::False),
+        defaulted("loadSession", "load_session", Type::Bool, EA, Default::Bool(false)),
         defaulted(
             "promptCapabilities",
             "prompt_capabilities",
@@ -61,7 +61,7 @@ pub static AGENT_CAPABILITIES: Record = Record {
 pub static AUTH_CAPABILITIES: Record = Record {
     name: "AuthCapabilities",
     index: 18,
-    fields: &[defaulted("terminal", "terminal", Type::Bool, EA, Default::False), META],
+    fields: &[defaulted("terminal", "terminal", Type::Bool, EA, Default::Bool(false)), META],
     tag: None,
     extra: Extra::Drop,
     null_is_empty: false,
@@ -96,7 +96,7 @@ pub static CLIENT_CAPABILITIES: Record = Record {
     index: 35,
     fields: &[
         defaulted("fs", "fs", Type::Record(&FILE_SYSTEM_CAPABILITIES), EA, Default::EmptyRecord),
-        defaulted("terminal", "terminal", Type::Bool, EA, Default::False),
+        defaulted("terminal", "terminal", Type::Bool, EA, Default::Bool(false)),
         field("session", "session", Type::Record(&CLIENT_SESSION_CAPABILITIES), NE),
         field("subagents", "subagents", Type::Record(&SUBAGENT_CAPABILITIES), NE),
         field("plan", "plan", Type::Record(&PLAN_CAPABILITIES), NE),
@@ -176,8 +176,8 @@ pub static FILE_SYSTEM_CAPABILITIES: Record = Record {
     name: "FileSystemCapabilities",
     index: 94,
     fields: &[
-        defaulted("readTextFile", "read_text_file", Type::Bool, EA, Default::False),
-        defaulted("writeTextFile", "write_text_file", Type::Bool, EA, Default::False),
+        defaulted("readTextFile", "read_text_file", Type::Bool, EA, Default::Bool(false)),
+        defaulted("writeTextFile", "write_text_file", Type::Bool, EA, Default::Bool(false)),
         META,
     ],
     tag: None,
@@ -202,9 +202,9 @@ pub static MCP_CAPABILITIES: Record = Record {
     name: "McpCapabilities",
     index: 119,
     fields: &[
-        defaulted("http", "http", Type::Bool, EA, Default::False),
-        defaulted("sse", "sse", Type::Bool, EA, Default::False),
-        defaulted("acp", "acp", Type::Bool, EAU, Default::False),
+        defaulted("http", "http", Type::Bool, EA, Default::Bool(false)),
+        defaulted("sse", "sse", Type::Bool, EA, Default::Bool(false)),
+        defaulted("acp", "acp", Type::Bool, EAU, Default::Bool(false)),
         META,
     ],
     tag: None,
@@ -240,9 +240,9 @@ pub static PROMPT_CAPABILITIES: Record = Record {
     name: "PromptCapabilities",
     index: 149,
     fields: &[
-        defaulted("image", "image", Type::Bool, EA, Default::False),
-        defaulted("audio", "audio", Type::Bool, EA, Default::False),
-        defaulted("embeddedContext", "embedded_context", Type::Bool, EA, Default::False),
+        defaulted("image", "image", Type::Bool, EA, Default::Bool(false)),
+        defaulted("audio", "audio", Type::Bool, EA, Default::Bool(false)),
+        defaulted("embeddedContext", "embedded_context", Type::Bool, EA, Default::Bool(false)),
         META,
     ],
     tag: None,

@@ -96,8 +96,8 @@ pub static AUTH_ENV_VAR: Record = Record {
     fields: &[
         field("name", "name", Type::Str, R),
         field("label", "label", Type::Str, NE),
-        field("secret", "secret", Type::Bool, NE),
-        defaulted("optional", "optional", Type::Bool, E, Default::False),
+        defaulted("secret", "secret", Type::Bool, E, Default::Bool(true)),
+        defaulted("optional", "optional", Type::Bool, E, Default::Bool(false)),
         META,
     ],
     tag: None,
