@@ -172,6 +172,7 @@ HO = {"text": "u", "type": "text"}
         ({}, {}, {"session_id": "s", "prompt": [HI, HO]}),
         ({"prompt": {0}}, {"prompt": [HI]}, {"session_id": "s", "prompt": [HO]}),
         ({"prompt": {-1}}, {"prompt": [HO]}, {"session_id": "s", "prompt": [HI]}),
+        ({"prompt": {"__all__"}}, {"prompt": [HI, HO]}, {"session_id": "s", "prompt": []}),
         ({"prompt": {7}}, {"prompt": []}, {"session_id": "s", "prompt": [HI, HO]}),
         ({"prompt": set()}, {"prompt": []}, {"session_id": "s", "prompt": [HI, HO]}),
         (

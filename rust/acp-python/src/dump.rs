@@ -34,6 +34,9 @@ pub struct Dump {
     pub depth: usize,
 }
 
+/// What choices have for every item of a list.
+const ALL: &str = "__all__";
+
 type Choice<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
 
 /// Whether a choice (a set of names, or a dict of names and deeper choices) names one of `keys` whole, and the deeper
@@ -52,14 +55,14 @@ fn chosen<'py>(
                 return Ok((true, None));
             }
         }
-        return Ok((false, None));
+        return Ok((keys.len() > 1 && choice.contains(ALL)?, None));
     };
     let mut found = None;
     for key in keys {
         found = found.map_or_else(|| dict.get_item(key), |found| Ok(Some(found)))?;
     }
     if found.is_none() && keys.len() > 1 {
-        found = dict.get_item("__all__")?;
+        found = dict.get_item(ALL)?;
     }
     Ok(match found {
         None => (false, None),
