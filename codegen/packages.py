@@ -108,6 +108,7 @@ def _package(
             "",
             *_records(records),
             "",
+            *(_names(sorted(former)) if former and not of_former else []),
             f"_core.register({version.number}, SCHEMA_HASH, RECORDS"
             + (", former=True)" if of_former else ")"),
             "",
@@ -133,10 +134,8 @@ def _export(name: str, version: Version, there: set[str], former: set[str]) -> s
         about += "\n\nThose that only former releases have are loaded when one is asked for."
     said = sorted([*there, "BaseModel"])
     lines = [f'"""{about}', "", MARK, '"""', "", "from __future__ import annotations", ""]
-    imports = [
-        "from acp._schema.base import BaseModel",
-        from_line(package(version), there - former),
-    ]
+    own = (there - former) | ({"FORMER"} if former else set())
+    imports = ["from acp._schema.base import BaseModel", from_line(package(version), own)]
     if former:
         lines += ["from typing import TYPE_CHECKING", ""]
         imports.insert(0, "from acp._lazy import lazily")
@@ -144,18 +143,18 @@ def _export(name: str, version: Version, there: set[str], former: set[str]) -> s
         imports += ["", "if TYPE_CHECKING:", *late.split("\n")]
     lines += [*imports, "", bracketed("__all__ = [", [f'"{n}"' for n in said], "]")]
     if former:
-        # The names as one string: a table of strings takes longer to load than it takes to split.
-        lines += ["", *_names(sorted(former)), ""]
-        table = f'{{"{package(version, former=True)}": _FORMER}}'
-        lines += [f"__getattr__, __dir__ = lazily(__name__, {table}, ())"]
+        table = f'{{"{package(version, former=True)}": FORMER}}'
+        lines += ["", f"__getattr__, __dir__ = lazily(__name__, {table}, ())"]
     return "\n".join([*lines, ""])
 
 
 def _names(names: list[str]) -> list[str]:
+    # As one string: a table of strings takes longer to load than one takes to split.
     rows, row = [], ""
     for name in names:
         if len(row) + len(name) + 8 > WIDTH:
             rows.append(row)
             row = ""
         row += name + " "
-    return ["_FORMER = (", *(f'    "{r}"' for r in [*rows, row]), ")"]
+    said = '"""Names of what only former releases have, which is loaded when one is asked for."""'
+    return ["FORMER: Final = (", *(f'    "{r}"' for r in [*rows, row]), ")", said, ""]

@@ -79,7 +79,7 @@ def wire_error(
         data = {"errors": [_official_fault(fault) for fault in faults]} if official else faults
         return WireError(-32602, "Invalid params", data)
     if not expose:
-        return WireError(-32603, "Internal error", {"type": type(exc).__name__})
+        return _by_type(exc)
     text = _text(exc)
     if official:
         return WireError(-32603, "Internal error", _members(text) or {"details": text})
@@ -92,10 +92,15 @@ def _told(exc: RequestError) -> WireError:
         told = exc.to_error_obj()
         code, message, data = told["code"], told["message"], told.get("data")
     except Exception:  # noqa: BLE001 - the user's own, which must not cost the answer
-        return WireError(-32603, "Internal error", {"type": type(exc).__name__})
+        return _by_type(exc)
     if type(code) is not int or not isinstance(message, str):
-        return WireError(-32603, "Internal error", {"type": type(exc).__name__})
+        return _by_type(exc)
     return WireError(code, message, NO_DATA if data is None else data)
+
+
+def _by_type(exc: BaseException) -> WireError:
+    """An internal error of which the peer sees no more than what kind it is."""
+    return WireError(-32603, "Internal error", {"type": type(exc).__name__})
 
 
 def _faults(exc: BaseException, official: bool) -> list[dict[str, Any]] | None:

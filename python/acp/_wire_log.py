@@ -54,7 +54,7 @@ _count = count(1)
 _MOST_FAILURES = 8
 _MOST_FRAMES = 40
 _MOST_SHOWN = 200
-"""Characters, or bits, of one value in a head."""
+"""Characters of one value in a head."""
 
 # What a peer chose, such as a method, is shown as its `repr` and cut off: `%.200r`. So it cannot
 # look like a line of its own, and is written by any handler, whatever its encoding.
@@ -116,17 +116,9 @@ def _show(direction: str, connection: object, head: dict[str, Any], text: str) -
     number = _numbers.get(connection)
     if number is None:
         number = _numbers[connection] = next(_count)
-    head = {name: _short(value) for name, value in head.items()}
-    MESSAGES.tell({"connection": number, "direction": direction, **head}, text)
-
-
-def _short(value: Any) -> Any:
-    """What a peer chose, such as a method, as far as a head shows it."""
-    if isinstance(value, str):
-        return value[:_MOST_SHOWN]
-    if isinstance(value, int) and value.bit_length() > _MOST_SHOWN:
-        return f"a number of {value.bit_length()} bits"
-    return value
+    # A peer chooses methods, and ids that are strings.
+    short = {k: v[:_MOST_SHOWN] if isinstance(v, str) else v for k, v in head.items()}
+    MESSAGES.tell({"connection": number, "direction": direction, **short}, text)
 
 
 def log_failure(subject: str, failure: BaseException) -> None:

@@ -52,7 +52,7 @@ async def test_what_a_peer_chooses_makes_no_line_longer_than_a_file(
     assert received[long] == text[:200]
 
 
-async def test_an_id_of_many_digits_is_told_by_its_size(tmp_path: Path) -> None:
+async def test_an_id_that_is_a_number_is_told_to_the_last_digit(tmp_path: Path) -> None:
     with telemetry.log_to(tmp_path / "log", show="heads"):
         async with agent_under_test(Recorder()) as (peer, _):
             await peer.request(2**62, "_m")

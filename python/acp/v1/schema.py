@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from acp._lazy import lazily
 from acp._schema.base import BaseModel
 from acp._schema.v1 import (
+    FORMER,
     AcceptElicitationResponse,
     AcpMcpServer,
     AgentAuthCapabilities,
@@ -774,26 +775,4 @@ __all__ = [
     "WriteTextFileResponse",
 ]
 
-_FORMER = (
-    "AcceptNesNotification AgentErrorMessage AgentNotification AgentRequest AgentResponse "
-    "AgentResponseMessage AuthEnvVar AuthMethodEnvVar ClientErrorMessage ClientNesCapabilities "
-    "ClientNotification ClientRequest ClientResponse ClientResponseMessage CloseNesRequest "
-    "CloseNesResponse ConnectMcpRequest ConnectMcpResponse DidChangeDocumentNotification "
-    "DidCloseDocumentNotification DidFocusDocumentNotification DidOpenDocumentNotification "
-    "DidSaveDocumentNotification DisconnectMcpRequest DisconnectMcpResponse ElicitationFormMode "
-    "ElicitationUrlMode EnvVarAuthMethod NesCapabilities NesContextCapabilities NesDiagnostic "
-    "NesDiagnosticsCapabilities NesDocumentDidChangeCapabilities NesDocumentDidCloseCapabilities "
-    "NesDocumentDidFocusCapabilities NesDocumentDidOpenCapabilities "
-    "NesDocumentDidSaveCapabilities NesDocumentEventCapabilities NesEditHistoryCapabilities "
-    "NesEditHistoryEntry NesEditSuggestion NesEditSuggestionVariant NesEventCapabilities "
-    "NesExcerpt NesJumpCapabilities NesJumpSuggestion NesJumpSuggestionVariant NesOpenFile "
-    "NesOpenFilesCapabilities NesRecentFile NesRecentFilesCapabilities NesRelatedSnippet "
-    "NesRelatedSnippetsCapabilities NesRenameCapabilities NesRenameSuggestion "
-    "NesRenameSuggestionVariant NesRepository NesSearchAndReplaceCapabilities "
-    "NesSearchAndReplaceSuggestion NesSearchAndReplaceSuggestionVariant NesSuggestContext "
-    "NesSuggestion NesTextEdit NesUserAction NesUserActionsCapabilities PlanFile PlanUpdateFile "
-    "Position Range RejectNesNotification StartNesRequest StartNesResponse SuggestNesRequest "
-    "SuggestNesResponse TextDocumentContentChangeEvent WorkspaceFolder "
-)
-
-__getattr__, __dir__ = lazily(__name__, {"acp._schema.v1.former": _FORMER}, ())
+__getattr__, __dir__ = lazily(__name__, {"acp._schema.v1.former": FORMER}, ())

@@ -914,4 +914,27 @@ RECORDS: Final[tuple[type[BaseModel], ...]] = (
     WriteTextFileResponse,
 )
 
+FORMER: Final = (
+    "AcceptNesNotification AgentErrorMessage AgentNotification AgentRequest AgentResponse "
+    "AgentResponseMessage AuthEnvVar AuthMethodEnvVar ClientErrorMessage ClientNesCapabilities "
+    "ClientNotification ClientRequest ClientResponse ClientResponseMessage CloseNesRequest "
+    "CloseNesResponse ConnectMcpRequest ConnectMcpResponse DidChangeDocumentNotification "
+    "DidCloseDocumentNotification DidFocusDocumentNotification DidOpenDocumentNotification "
+    "DidSaveDocumentNotification DisconnectMcpRequest DisconnectMcpResponse ElicitationFormMode "
+    "ElicitationUrlMode EnvVarAuthMethod NesCapabilities NesContextCapabilities NesDiagnostic "
+    "NesDiagnosticsCapabilities NesDocumentDidChangeCapabilities NesDocumentDidCloseCapabilities "
+    "NesDocumentDidFocusCapabilities NesDocumentDidOpenCapabilities "
+    "NesDocumentDidSaveCapabilities NesDocumentEventCapabilities NesEditHistoryCapabilities "
+    "NesEditHistoryEntry NesEditSuggestion NesEditSuggestionVariant NesEventCapabilities "
+    "NesExcerpt NesJumpCapabilities NesJumpSuggestion NesJumpSuggestionVariant NesOpenFile "
+    "NesOpenFilesCapabilities NesRecentFile NesRecentFilesCapabilities NesRelatedSnippet "
+    "NesRelatedSnippetsCapabilities NesRenameCapabilities NesRenameSuggestion "
+    "NesRenameSuggestionVariant NesRepository NesSearchAndReplaceCapabilities "
+    "NesSearchAndReplaceSuggestion NesSearchAndReplaceSuggestionVariant NesSuggestContext "
+    "NesSuggestion NesTextEdit NesUserAction NesUserActionsCapabilities PlanFile PlanUpdateFile "
+    "Position Range RejectNesNotification StartNesRequest StartNesResponse SuggestNesRequest "
+    "SuggestNesResponse TextDocumentContentChangeEvent WorkspaceFolder "
+)
+"""Names of what only former releases have, which is loaded when one is asked for."""
+
 _core.register(1, SCHEMA_HASH, RECORDS)
